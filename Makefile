@@ -1,0 +1,46 @@
+# Everything runs in .venv, which `make install` creates. `make check` is exactly what CI runs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Tests in parallel; two workers suit a laptop as well as CI.
+WORKERS ?= 2
+
+.PHONY: help install demo test lint types check bench format clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "goalward needs Python 3.11 or newer; try make PYTHON=python3.12 install")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+install: $(VENV)/installed  ## create .venv and install goalward into it
+
+demo: install  ## inspect the rollouts that come with the repository
+	$(BIN)/goalward inspect examples/libero_rollouts --frames demo_frames.png
+
+test: install  ## run all tests
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: install
+	$(BIN)/pyright
+
+check: lint types test  ## what CI runs: linters, types, tests
+
+bench: install  ## measure decoding and inspection speed
+	$(BIN)/python benchmarks/decode.py
+	$(BIN)/python benchmarks/inspect_speed.py
+
+format: install  ## format the code and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:  ## remove the environment and what tools left
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis demo_frames.png

@@ -1,0 +1,20 @@
+"""goalward: how good a manipulation policy is, from its recorded rollouts alone."""
+
+from goalward.errors import GoalwardError, RolloutError
+from goalward.rollouts.dataset import Rollouts, concatenate
+from goalward.rollouts.episode import Episode, Outcome
+from goalward.rollouts.readers import read
+from goalward.rollouts.readers.arrays import from_arrays
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Episode",
+    "GoalwardError",
+    "Outcome",
+    "RolloutError",
+    "Rollouts",
+    "concatenate",
+    "from_arrays",
+    "read",
+]

@@ -1,0 +1,366 @@
+"""Many episodes as flat arrays, and cheap views of them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from goalward.errors import RolloutError
+from goalward.rollouts.episode import Episode, FloatArray, Outcome
+from goalward.rollouts.findings import LeftOut
+from goalward.rollouts.frames import Image
+from goalward.seeds import generator
+
+IndexArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where episodes were read from, and what was noticed on the way."""
+
+    format: str
+    path: str
+    label_source: str
+    warnings: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    horizon: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Storage:
+    """What all views of one data set share; never changed after it is built."""
+
+    episodes: tuple[Episode, ...]
+    starts: IndexArray
+    lengths: IndexArray
+    proprioception: FloatArray
+    features: FloatArray | None
+    sources: tuple[Source, ...]
+
+
+class Rollouts(Sequence[Episode]):
+    """A data set of episodes: flat arrays over all frames, plus where each episode ends.
+
+    Every method that chooses episodes returns a view: it holds indices and shares the data.
+    Arrays over frames (`proprioception`, `features`, `at_goal`) follow the view's order; they
+    are slices of the stored ones where the view is a run of neighbouring episodes.
+
+    >>> rollouts = Rollouts([
+    ...     Episode("0", num_frames=3, outcome=Outcome.SUCCESS, goal_frame=2),
+    ...     Episode("1", num_frames=4, outcome=Outcome.TIME_OUT),
+    ... ])
+    >>> rollouts.episode_ends
+    array([3, 7])
+    >>> rollouts.at_goal.astype(int)
+    array([0, 0, 1, 0, 0, 0, 0])
+    >>> rollouts.where(outcome=Outcome.TIME_OUT).ids
+    ('1',)
+    """
+
+    def __init__(
+        self,
+        episodes: Sequence[Episode],
+        *,
+        features: FloatArray | None = None,
+        sources: Sequence[Source] = (),
+    ) -> None:
+        """`features`, if given, has one row per frame over all episodes in their order."""
+        episodes = tuple(episodes)
+        _check_unique_ids(episodes)
+        lengths = np.array([episode.num_frames for episode in episodes], dtype=np.int64)
+        if features is not None and len(features) != lengths.sum():
+            raise RolloutError(
+                f"features have {len(features)} rows, the episodes {lengths.sum()} frames"
+            )
+        self._storage = _Storage(
+            episodes=episodes,
+            starts=np.cumsum(lengths) - lengths,
+            lengths=lengths,
+            proprioception=_stack_proprioception(episodes),
+            features=features,
+            sources=tuple(sources),
+        )
+        self._episode_indices: IndexArray = np.arange(len(episodes), dtype=np.int64)
+
+    def _view(self, positions: npt.ArrayLike) -> "Rollouts":
+        view = object.__new__(Rollouts)
+        view._storage = self._storage
+        view._episode_indices = self._episode_indices[np.asarray(positions, dtype=np.int64)]
+        return view
+
+    # ---- one episode at a time ---------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._episode_indices)
+
+    @overload
+    def __getitem__(self, index: int) -> Episode: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Rollouts": ...
+    def __getitem__(self, index: int | slice) -> "Episode | Rollouts":
+        if isinstance(index, slice):
+            return self._view(np.arange(len(self))[index])
+        return self._storage.episodes[self._episode_indices[index]]
+
+    def __iter__(self) -> Iterator[Episode]:
+        for index in self._episode_indices:
+            yield self._storage.episodes[index]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{int((self.outcomes == o).sum())} {o}" for o in Outcome)
+        return f"Rollouts({len(self)} episodes: {counts}; {self.num_frames} frames)"
+
+    def episode(self, episode_id: str) -> Episode:
+        """The episode with this id."""
+        for episode in self:
+            if episode.id == episode_id:
+                return episode
+        raise RolloutError(f"no episode {episode_id} among {len(self)}")
+
+    def clips(
+        self, cameras: Sequence[str] | None = None
+    ) -> Iterator[tuple[Episode, str, Iterator[Image]]]:
+        """(episode, camera, frames) in order; frames are decoded one at a time as they are taken.
+
+        All episodes of one camera come before the next camera, the order in which files that
+        hold many episodes are read fastest.
+        """
+        for camera in self.camera_names if cameras is None else cameras:
+            for episode in self:
+                yield episode, camera, episode.frames(camera)
+
+    # ---- facts per episode, in the order of the view -----------------------------------------
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(episode.id for episode in self)
+
+    @property
+    def lengths(self) -> IndexArray:
+        """Frames per episode."""
+        return self._storage.lengths[self._episode_indices]
+
+    @property
+    def episode_ends(self) -> IndexArray:
+        """One past the last frame of each episode in the flat arrays."""
+        return np.cumsum(self.lengths)
+
+    @property
+    def outcomes(self) -> npt.NDArray[np.object_]:
+        values = np.empty(len(self), dtype=object)
+        values[:] = [episode.outcome for episode in self]
+        return values
+
+    @property
+    def success(self) -> BoolArray:
+        return np.array([e.outcome is Outcome.SUCCESS for e in self], dtype=np.bool_)
+
+    @property
+    def goal_frames(self) -> IndexArray:
+        """The goal frame within each episode, -1 where there is none."""
+        frames = [-1 if e.goal_frame is None else e.goal_frame for e in self]
+        return np.array(frames, dtype=np.int64)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The different tasks, in order of first appearance."""
+        return tuple(dict.fromkeys(episode.task for episode in self))
+
+    @property
+    def task_indices(self) -> IndexArray:
+        """For each episode, which of `tasks` it attempts."""
+        number = {task: index for index, task in enumerate(self.tasks)}
+        return np.array([number[episode.task] for episode in self], dtype=np.int64)
+
+    @property
+    def camera_names(self) -> tuple[str, ...]:
+        """Cameras that every episode has."""
+        if not len(self):
+            return ()
+        return tuple(name for name in self[0].cameras if all(name in e.cameras for e in self))
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return self._storage.sources
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(text for source in self.sources for text in source.warnings)
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Episodes that could not be trusted, each with its reason."""
+        return tuple(left_out for source in self.sources for left_out in source.left_out)
+
+    # ---- flat arrays over frames -------------------------------------------------------------
+
+    @property
+    def num_frames(self) -> int:
+        return int(self.lengths.sum())
+
+    @property
+    def at_goal(self) -> BoolArray:
+        """True on the goal frame of each success."""
+        flat = np.zeros(self.num_frames, dtype=np.bool_)
+        goals = self.goal_frames
+        flat[(self.episode_ends - self.lengths + goals)[goals >= 0]] = True
+        return flat
+
+    @property
+    def proprioception(self) -> FloatArray:
+        """(num_frames, size)."""
+        return self._rows_of(self._storage.proprioception)
+
+    @property
+    def features(self) -> FloatArray | None:
+        """(num_frames, size) as given by the user or by an encoder; None if there are none."""
+        stored = self._storage.features
+        return None if stored is None else self._rows_of(stored)
+
+    def _rows_of(self, flat: FloatArray) -> FloatArray:
+        indices = self._episode_indices
+        if len(indices) == 0:
+            return flat[:0]
+        starts, lengths = self._storage.starts, self._storage.lengths
+        if (np.diff(indices) == 1).all():
+            return flat[starts[indices[0]] : starts[indices[-1]] + lengths[indices[-1]]]
+        return np.concatenate([flat[starts[i] : starts[i] + lengths[i]] for i in indices])
+
+    # ---- views -------------------------------------------------------------------------------
+
+    def select(self, positions: npt.ArrayLike) -> "Rollouts":
+        """The episodes at these positions, in this order."""
+        return self._view(positions)
+
+    def filter(self, keep: Callable[[Episode], bool]) -> "Rollouts":
+        """The episodes for which `keep` is true."""
+        return self._view([i for i, episode in enumerate(self) if keep(episode)])
+
+    def where(self, *, outcome: Outcome | None = None, task: str | None = None) -> "Rollouts":
+        """The episodes with this outcome and this task."""
+        return self.filter(
+            lambda e: (outcome is None or e.outcome is outcome) and (task is None or e.task == task)
+        )
+
+    def split(self, test_fraction: float = 0.25, *, seed: int = 0) -> tuple["Rollouts", "Rollouts"]:
+        """Training and test episodes, with every task and outcome in the same proportion.
+
+        Whole episodes go to one side: neighbouring frames are near copies of each other, and a
+        split by frame would test on what was trained on. A group of two or more episodes is on
+        both sides whatever the fraction; a single episode of its kind goes to training.
+        """
+        if not 0 < test_fraction < 1:
+            raise ValueError(f"test_fraction must lie between 0 and 1, got {test_fraction}")
+        test: list[int] = []
+        for (task, outcome), positions in self._groups().items():
+            shuffled = generator(seed, "split", task, outcome).permutation(positions)
+            num_test = round(test_fraction * len(positions))
+            if len(positions) > 1:
+                num_test = min(max(num_test, 1), len(positions) - 1)
+            test += shuffled[:num_test].tolist()
+        on_test_side = np.isin(np.arange(len(self)), test)
+        return self._view(np.flatnonzero(~on_test_side)), self._view(np.flatnonzero(on_test_side))
+
+    def balanced(self, num_episodes: int, *, seed: int = 0) -> "Rollouts":
+        """A random half of successes and half of the others.
+
+        With one seed the smaller sample lies inside the larger, so that a study over data set
+        sizes adds episodes and never swaps them.
+        """
+        if num_episodes < 2 or num_episodes % 2:
+            raise ValueError(f"num_episodes must be even and at least 2, got {num_episodes}")
+        chosen: list[int] = []
+        for success in (True, False):
+            positions = np.flatnonzero(self.success == success)
+            if len(positions) < num_episodes // 2:
+                kind = "successes" if success else "episodes without success"
+                raise RolloutError(
+                    f"a balanced sample of {num_episodes} needs {num_episodes // 2} {kind}, "
+                    f"there are {len(positions)}"
+                )
+            shuffled = generator(seed, "balanced", int(success)).permutation(positions)
+            chosen += shuffled[: num_episodes // 2].tolist()
+        return self._view(sorted(chosen))
+
+    def _groups(self) -> dict[tuple[str, Outcome], list[int]]:
+        groups: dict[tuple[str, Outcome], list[int]] = {}
+        for position, episode in enumerate(self):
+            groups.setdefault((episode.task, episode.outcome), []).append(position)
+        return groups
+
+    def with_features(self, features: FloatArray) -> "Rollouts":
+        """The same episodes with these numbers per frame."""
+        return Rollouts(tuple(self), features=features, sources=self.sources)
+
+
+def concatenate(parts: Sequence[Rollouts]) -> Rollouts:
+    """Several data sets as one: cameras, proprioception and features must agree in size.
+
+    Episode ids that occur in more than one part are written as `part/id`, with the name of the
+    part's folder.
+    """
+    parts = [part for part in parts if len(part)]
+    if not parts:
+        raise RolloutError("nothing to concatenate: no episodes")
+    first = parts[0]
+    for part in parts[1:]:
+        if set(part.camera_names) != set(first.camera_names):
+            raise RolloutError(
+                f"{_name(part)} has cameras {', '.join(part.camera_names) or 'none'}, "
+                f"{_name(first)} {', '.join(first.camera_names) or 'none'}: choose common ones"
+            )
+        if (part.features is None) != (first.features is None):
+            raise RolloutError(f"only one of {_name(part)} and {_name(first)} has features")
+    features = None
+    if first.features is not None:
+        sizes = {part.features.shape[1] for part in parts if part.features is not None}
+        if len(sizes) > 1:
+            raise RolloutError(f"features differ in size between data sets: {sorted(sizes)}")
+        features = np.concatenate([part.features for part in parts if part.features is not None])
+    return Rollouts(
+        _with_unique_ids(parts),
+        features=features,
+        sources=[source for part in parts for source in part.sources],
+    )
+
+
+def _with_unique_ids(parts: Sequence[Rollouts]) -> list[Episode]:
+    all_ids = [episode_id for part in parts for episode_id in part.ids]
+    if len(set(all_ids)) == len(all_ids):
+        return [episode for part in parts for episode in part]
+    names = [_name(part).rstrip("/").rsplit("/", 1)[-1] for part in parts]
+    if len(set(names)) < len(names):
+        names = [f"{name}#{number}" for number, name in enumerate(names)]
+    return [
+        replace(episode, id=f"{name}/{episode.id}")
+        for name, part in zip(names, parts, strict=True)
+        for episode in part
+    ]
+
+
+def _name(part: Rollouts) -> str:
+    return part.sources[0].path if part.sources else "a data set"
+
+
+def _check_unique_ids(episodes: Sequence[Episode]) -> None:
+    seen: set[str] = set()
+    for episode in episodes:
+        if episode.id in seen:
+            raise RolloutError(f"two episodes have the id {episode.id}")
+        seen.add(episode.id)
+
+
+def _stack_proprioception(episodes: Sequence[Episode]) -> FloatArray:
+    if not episodes:
+        return np.zeros((0, 0), dtype=np.float32)
+    size = episodes[0].proprioception.shape[1]
+    for episode in episodes:
+        if episode.proprioception.shape[1] != size:
+            raise RolloutError(
+                f"episode {episode.id} has {episode.proprioception.shape[1]} proprioceptive "
+                f"numbers per frame, episode {episodes[0].id} has {size}"
+            )
+    return np.concatenate([episode.proprioception for episode in episodes])

@@ -1,0 +1,125 @@
+"""One recorded attempt at a task, and how it ended."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from goalward.errors import RolloutError
+from goalward.rollouts.frames import FrameSource, Image, matching_name
+
+FloatArray = npt.NDArray[np.float32]
+
+
+class Outcome(StrEnum):
+    """How an episode ended.
+
+    A time-out is not a failure: the clock ran out and what would have followed is unknown.
+    A failure ended early, in a state from which the goal can no longer follow.
+    """
+
+    SUCCESS = "success"
+    TIME_OUT = "time_out"
+    FAILURE = "failure"
+
+
+def _no_proprioception() -> FloatArray:
+    return np.zeros((0, 0), dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Episode:
+    """One attempt: what the cameras and the robot saw, and how it ended.
+
+    `goal_frame` is the first frame where the task is complete; an episode that goes on after
+    its goal keeps the earlier frame. `proprioception` has a row per frame and no columns if
+    nothing was recorded. Frames are decoded when asked for, never before.
+
+    >>> episode = Episode("12", num_frames=3, outcome=Outcome.SUCCESS, goal_frame=2)
+    >>> episode.proprioception.shape
+    (3, 0)
+    >>> Episode("13", num_frames=3, outcome=Outcome.TIME_OUT, goal_frame=2)
+    Traceback (most recent call last):
+    ...
+    goalward.errors.RolloutError: episode 13: a time_out episode has no goal frame, got 2
+    """
+
+    id: str
+    num_frames: int
+    outcome: Outcome
+    goal_frame: int | None = None
+    task: str = ""
+    fps: float | None = None
+    cameras: Mapping[str, FrameSource] = field(default_factory=lambda: MappingProxyType({}))
+    proprioception: FloatArray = field(default_factory=_no_proprioception)
+    action_size: int = 0
+
+    def __post_init__(self) -> None:
+        if self.num_frames < 1:
+            raise RolloutError(f"episode {self.id}: has no frames")
+        if self.outcome is Outcome.SUCCESS:
+            if self.goal_frame is None or not 0 <= self.goal_frame < self.num_frames:
+                raise RolloutError(
+                    f"episode {self.id}: a success needs a goal frame between 0 and "
+                    f"{self.num_frames - 1}, got {self.goal_frame}"
+                )
+        elif self.goal_frame is not None:
+            raise RolloutError(
+                f"episode {self.id}: a {self.outcome} episode has no goal frame, "
+                f"got {self.goal_frame}"
+            )
+        if self.fps is not None and not (np.isfinite(self.fps) and self.fps > 0):
+            raise RolloutError(f"episode {self.id}: fps must be above 0, got {self.fps}")
+        self._check_proprioception()
+        for name, source in self.cameras.items():
+            if source.num_frames != self.num_frames:
+                raise RolloutError(
+                    f"episode {self.id}: has {self.num_frames} frames, "
+                    f"its camera {name} {source.num_frames}"
+                )
+        object.__setattr__(self, "cameras", MappingProxyType(dict(self.cameras)))
+
+    def _check_proprioception(self) -> None:
+        values = self.proprioception
+        if values.size == 0:
+            values = np.zeros((self.num_frames, 0), dtype=np.float32)
+            object.__setattr__(self, "proprioception", values)
+        if values.ndim != 2 or len(values) != self.num_frames:
+            raise RolloutError(
+                f"episode {self.id}: proprioception has shape {values.shape}, "
+                f"wanted ({self.num_frames}, size)"
+            )
+        frame = first_bad_row(values)
+        if frame is not None:
+            raise RolloutError(
+                f"episode {self.id}: proprioception holds NaN or infinity at frame {frame}"
+            )
+
+    def camera(self, name: str) -> FrameSource:
+        """The frames of one camera, by its full name or the last part of it.
+
+        `front` finds `observation.images.front`; an unknown name lists the ones there are.
+        """
+        return self.cameras[matching_name(name, list(self.cameras), f"episode {self.id}")]
+
+    def frames(self, camera: str) -> Iterator[Image]:
+        """Every frame of one camera in order, decoded one at a time: (height, width, 3) uint8."""
+        return iter(self.camera(camera))
+
+    def frame(self, camera: str, frame_index: int) -> Image:
+        """One frame of one camera."""
+        return next(iter(self.camera(camera).at([frame_index])))
+
+    def frames_at(self, camera: str, frame_indices: Sequence[int]) -> Iterator[Image]:
+        """Some frames of one camera, in the order asked for."""
+        return self.camera(camera).at(frame_indices)
+
+
+def first_bad_row(values: npt.NDArray[np.floating]) -> int | None:
+    """The first row that holds NaN or infinity, None if all numbers are finite."""
+    if values.size == 0 or np.isfinite(values).all():
+        return None
+    return int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])

@@ -1,0 +1,78 @@
+"""Every format that can be read: one module each, and one line in this table."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from goalward.errors import RolloutError
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.findings import Findings
+from goalward.rollouts.labels import LabelOptions
+from goalward.rollouts.readers import lerobot
+from goalward.rollouts.recording import Found, ReadOptions, assemble
+
+
+@dataclass(frozen=True)
+class Format:
+    """`recognises` looks at names and headers only; `find` reads everything but the frames."""
+
+    name: str
+    looks_like: str
+    recognises: Callable[[Path], bool]
+    find: Callable[[Path, ReadOptions, Findings], Found]
+
+
+FORMATS = (Format("lerobot", "a folder with meta/info.json", lerobot.recognises, lerobot.find),)
+
+
+def read(
+    path: str | Path,
+    *,
+    labels: str | Path | None = None,
+    success_key: str | None = None,
+    horizon: int | None = None,
+    cameras: tuple[str, ...] | list[str] | None = None,
+    proprioception: tuple[str, ...] | list[str] | None = None,
+    filter_key: str | None = None,
+    flip: bool | None = None,
+    strict: bool = False,
+) -> Rollouts:
+    """Rollouts from a file or folder in any format of `FORMATS`, found by looking.
+
+    `labels` (a csv or json file, or an outcome that holds for every episode) and `success_key`
+    (a column or field) say where outcomes come from when the data does not, or override it.
+    `horizon` is the number of frames after which the clock ran out. An episode that cannot be
+    trusted is left out and listed in `left_out`; with `strict` it is an error.
+    """
+    path = Path(path)
+    options = ReadOptions(
+        label=LabelOptions(labels, success_key, horizon),
+        cameras=None if cameras is None else tuple(cameras),
+        proprioception=None if proprioception is None else tuple(proprioception),
+        filter_key=filter_key,
+        flip=flip,
+        strict=strict,
+    )
+    chosen = detect(path)
+    findings = Findings(strict=strict)
+    try:
+        found = chosen.find(path, options, findings)
+    except OSError as error:
+        raise RolloutError(f"{path}: cannot be read ({error})") from error
+    return assemble(found, options, findings)
+
+
+def detect(path: Path) -> Format:
+    """The format of what lies at this path."""
+    try:
+        if not path.exists():
+            raise RolloutError(f"{path}: no such file or folder")
+        for candidate in FORMATS:
+            if candidate.recognises(path):
+                return candidate
+        if path.is_dir() and not any(path.iterdir()):
+            raise RolloutError(f"{path}: the folder is empty")
+    except OSError as error:
+        raise RolloutError(f"{path}: cannot be read ({error})") from error
+    known = "; ".join(f"{candidate.name}: {candidate.looks_like}" for candidate in FORMATS)
+    raise RolloutError(f"{path}: not a known format of rollouts. Known are {known}")

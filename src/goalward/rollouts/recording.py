@@ -1,0 +1,143 @@
+"""From what a reader found on disk to a data set: cameras chosen, damage left out, labels decided."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from goalward.errors import RolloutError
+from goalward.rollouts.dataset import Rollouts, Source
+from goalward.rollouts.episode import Episode, FloatArray, first_bad_row
+from goalward.rollouts.findings import Findings, some_of
+from goalward.rollouts.frames import FlippedFrames, FrameSource, matching_name
+from goalward.rollouts.labels import Evidence, LabelOptions, Unlabelled, decide
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What a user can say when rollouts are read; every reader takes all of it.
+
+    `cameras` and `proprioception` choose by name (None: all cameras, the format's usual
+    proprioception; empty: none). `filter_key` names a subset where the format has them. `flip`
+    turns images upside down (None: as the file says). `strict` makes damage an error.
+    """
+
+    label: LabelOptions = field(default_factory=LabelOptions)
+    cameras: tuple[str, ...] | None = None
+    proprioception: tuple[str, ...] | None = None
+    filter_key: str | None = None
+    flip: bool | None = None
+    strict: bool = False
+
+    def chosen_cameras(self, names: Sequence[str], where: str) -> list[str]:
+        """Those of the recorded cameras that the user wants, in the user's order."""
+        if self.cameras is None:
+            return list(names)
+        return [matching_name(wanted, names, where) for wanted in self.cameras]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """An episode as found on disk, before its outcome is decided.
+
+    `evidence` says, by name of the source, what the files tell about success; `other_names` are
+    the names by which a label file may call the episode besides its id.
+    """
+
+    episode_id: str
+    num_frames: int
+    proprioception: FloatArray
+    cameras: Mapping[str, FrameSource]
+    evidence: Mapping[str, Evidence]
+    task: str = ""
+    fps: float | None = None
+    action_size: int = 0
+    terminated: bool = False
+    other_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that a reader found: recordings, and the words for the error if no label is among them."""
+
+    format: str
+    path: Path
+    recordings: Sequence[Recording]
+    looked_for: str
+    holds: str
+
+
+def assemble(found: Found, options: ReadOptions, findings: Findings) -> Rollouts:
+    """The data set: damaged episodes left out, outcomes decided, everything checked."""
+    recordings = [r for r in found.recordings if _usable(r, found.path, findings)]
+    if not recordings:
+        raise RolloutError(f"{found.path}: no usable episode. {_reasons(findings)}")
+    labels, label_source = decide(
+        [
+            Unlabelled(r.episode_id, r.num_frames, r.evidence, r.terminated, r.other_names)
+            for r in recordings
+        ],
+        options.label,
+        findings,
+        where=str(found.path),
+        looked_for=found.looked_for,
+        holds=found.holds,
+    )
+    episodes = [
+        Episode(
+            id=r.episode_id,
+            num_frames=r.num_frames,
+            outcome=labels[r.episode_id].outcome,
+            goal_frame=labels[r.episode_id].goal_frame,
+            task=r.task,
+            fps=r.fps,
+            cameras=_flipped(r.cameras) if options.flip else r.cameras,
+            proprioception=r.proprioception,
+            action_size=r.action_size,
+        )
+        for r in recordings
+        if r.episode_id in labels
+    ]
+    single = [episode.id for episode in episodes if episode.num_frames == 1]
+    if single:
+        findings.notice(f"{len(single)} episodes have a single frame: {some_of(single)}")
+    source = Source(
+        format=found.format,
+        path=str(found.path),
+        label_source=label_source,
+        warnings=tuple(findings.warnings),
+        left_out=tuple(findings.left_out),
+        horizon=options.label.horizon,
+    )
+    return Rollouts(episodes, sources=[source])
+
+
+def _usable(recording: Recording, path: Path, findings: Findings) -> bool:
+    if recording.num_frames < 1:
+        findings.leave_out(recording.episode_id, f"{path}: has no frames")
+        return False
+    frame = first_bad_row(recording.proprioception)
+    if frame is not None:
+        findings.leave_out(
+            recording.episode_id,
+            f"{path}: proprioception holds NaN or infinity at frame {frame}",
+        )
+        return False
+    return True
+
+
+def _flipped(cameras: Mapping[str, FrameSource]) -> dict[str, FrameSource]:
+    return {name: FlippedFrames(source) for name, source in cameras.items()}
+
+
+def _reasons(findings: Findings) -> str:
+    if not findings.left_out:
+        return "It holds no episodes."
+    first = findings.left_out[0]
+    more = len(findings.left_out) - 1
+    return f"Episode {first.episode_id}: {first.reason}" + (f" (and {more} more)" if more else "")
+
+
+def no_proprioception(num_frames: int) -> FloatArray:
+    return np.zeros((num_frames, 0), dtype=np.float32)

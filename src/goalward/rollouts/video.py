@@ -1,0 +1,124 @@
+"""Frames of one episode out of a video file, each matched to its time."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import av
+import av.error
+import numpy as np
+import numpy.typing as npt
+from av.container import InputContainer
+from av.video.reformatter import VideoReformatter
+from av.video.stream import VideoStream
+
+from goalward.errors import RolloutError
+from goalward.rollouts.frames import Image, checked_indices
+
+# A frame counts as the one wanted if it is shown within a quarter of a frame of its time.
+# Recorders round timestamps to a microsecond or a float32; a wrong frame is a whole frame off.
+_TOLERANCE_FRAMES = 0.25
+
+# Jumping ahead costs a seek and the decoding from the key frame before it; for gaps up to about
+# this many frames reading on is cheaper (benchmarks/decode.py).
+_SEEK_GAP = 32
+
+
+@dataclass(frozen=True, eq=False)
+class VideoFrames:
+    """The frames of a video that are shown at given times; the file may hold other episodes.
+
+    `timestamps` are seconds after the first frame of the file, increasing, one per frame of the
+    episode. A time at which the file shows no frame is an error, never the nearest frame.
+    """
+
+    path: Path
+    timestamps: npt.NDArray[np.float64]
+    fps: float
+    height: int = 0
+    width: int = 0
+    codec: str = ""
+
+    @property
+    def num_frames(self) -> int:
+        return len(self.timestamps)
+
+    def __iter__(self) -> Iterator[Image]:
+        return self.at(range(self.num_frames))
+
+    def at(self, frame_indices: Sequence[int]) -> Iterator[Image]:
+        indices = checked_indices(frame_indices, self.num_frames, str(self.path))
+        in_order = sorted(set(indices))
+        if in_order == indices:
+            yield from self._decode(in_order)
+        else:
+            # Decoding goes forward only: fetch each frame once, then hand out as asked.
+            fetched = dict(zip(in_order, self._decode(in_order), strict=True))
+            for index in indices:
+                yield fetched[index]
+
+    def _decode(self, in_order: Sequence[int]) -> Iterator[Image]:
+        """The frames with these increasing indices."""
+        # One reformatter for the whole clip: a new one per frame halves the speed.
+        reformatter = VideoReformatter()
+        with _opened(self.path) as (container, stream):
+            for run in _runs(in_order):
+                yield from self._decode_run(container, stream, reformatter, run)
+
+    def _decode_run(
+        self,
+        container: InputContainer,
+        stream: VideoStream,
+        reformatter: VideoReformatter,
+        run: Sequence[int],
+    ) -> Iterator[Image]:
+        if stream.time_base is None:
+            raise RolloutError(f"{self.path}: the video has no time base")
+        second = 1 / stream.time_base
+        start = stream.start_time or 0
+        tolerance = int(_TOLERANCE_FRAMES / self.fps * second)
+        wanted_ticks = [start + round(float(self.timestamps[i]) * second) for i in run]
+        # A seek lands on the key frame at or before the time: a little late is right.
+        container.seek(wanted_ticks[0] + tolerance, stream=stream, backward=True)
+        position = 0
+        for frame in container.decode(stream):
+            if frame.pts is None or frame.pts < wanted_ticks[position] - tolerance:
+                continue
+            if frame.pts > wanted_ticks[position] + tolerance or frame.is_corrupt:
+                break
+            yield reformatter.reformat(frame, format="rgb24").to_ndarray()
+            position += 1
+            if position == len(run):
+                return
+        raise RolloutError(
+            f"{self.path}: frame {run[position]} of the episode, at "
+            f"{self.timestamps[run[position]]:.3f} s, is missing or damaged"
+        )
+
+
+def _runs(in_order: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Increasing indices cut where jumping ahead is cheaper than reading on."""
+    start = 0
+    for position in range(1, len(in_order)):
+        if in_order[position] - in_order[position - 1] > _SEEK_GAP:
+            yield in_order[start:position]
+            start = position
+    if in_order:
+        yield in_order[start:]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """An open video; every failure of FFmpeg becomes an error that names the file."""
+    try:
+        with av.open(str(path)) as container:
+            if not container.streams.video:
+                raise RolloutError(f"{path}: holds no video")
+            stream = container.streams.video[0]
+            stream.thread_type = "AUTO"
+            yield container, stream
+    except FileNotFoundError:
+        raise RolloutError(f"{path}: the video file is missing") from None
+    except (av.error.FFmpegError, OSError, ValueError) as error:
+        raise RolloutError(f"{path}: the video cannot be decoded ({error})") from error
