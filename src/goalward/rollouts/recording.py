@@ -1,4 +1,4 @@
-"""From what a reader found on disk to a data set: cameras chosen, damage left out, labels decided."""
+"""From what a reader found on disk to a data set: damage left out, outcomes decided."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,7 +59,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class Found:
-    """All that a reader found: recordings, and the words for the error if no label is among them."""
+    """All that a reader found, and the words for the error if no label is among it."""
 
     format: str
     path: Path

@@ -78,7 +78,7 @@ def _demuxed_index(path: Path) -> VideoIndex:
             shown = [tick for tick in ticks if tick is not None]
             if not shown or len(shown) != len(ticks) or stream.time_base is None:
                 raise RolloutError(f"{path}: the video has no usable timestamps")
-            name = stream.codec_context.name
+            name = stream.codec_context.name or "unknown"
             return VideoIndex(
                 codec=_DECODER_CODECS.get(name, name),
                 width=stream.codec_context.width,

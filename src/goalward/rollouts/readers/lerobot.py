@@ -1,5 +1,8 @@
 """LeRobot data sets, version 3.0 and 2.x."""
 
+# pyright: standard
+# (the libraries used here ship no complete type stubs)
+
 from pathlib import Path
 
 from goalward.rollouts.findings import Findings
