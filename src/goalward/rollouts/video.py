@@ -1,6 +1,6 @@
 """Frames of one episode out of a video file, each matched to its time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ import av.error
 import numpy as np
 import numpy.typing as npt
 from av.container import InputContainer
+from av.video.frame import VideoFrame
 from av.video.reformatter import VideoReformatter
 from av.video.stream import VideoStream
 
@@ -87,7 +88,7 @@ class VideoFrames:
                 continue
             if frame.pts > wanted_ticks[position] + tolerance or frame.is_corrupt:
                 break
-            yield reformatter.reformat(frame, format="rgb24").to_ndarray()
+            yield _as_image(reformatter.reformat(frame, format="rgb24"))
             position += 1
             if position == len(run):
                 return
@@ -95,6 +96,10 @@ class VideoFrames:
             f"{self.path}: frame {run[position]} of the episode, at "
             f"{self.timestamps[run[position]]:.3f} s, is missing or damaged"
         )
+
+
+def _as_image(frame: VideoFrame) -> Image:
+    return np.asarray(frame.to_ndarray(), dtype=np.uint8)
 
 
 def _runs(in_order: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -109,7 +114,7 @@ def _runs(in_order: Sequence[int]) -> Iterator[Sequence[int]]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
+def _opened(path: Path) -> Generator[tuple[InputContainer, VideoStream]]:
     """An open video; every failure of FFmpeg becomes an error that names the file."""
     try:
         with av.open(str(path)) as container:

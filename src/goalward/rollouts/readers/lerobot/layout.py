@@ -1,0 +1,331 @@
+"""Where a LeRobot data set keeps things: info.json, the list of episodes, the files of each.
+
+Version 3.0 packs many episodes into one parquet and one mp4 file; version 2.x has one of each
+per episode. Both end as a list of `EpisodeEntry`.
+"""
+
+# pyright: standard
+# (pyarrow ships no type stubs)
+
+import json
+import math
+import re
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goalward.errors import RolloutError
+from goalward.rollouts.findings import Findings
+
+# What the library itself writes. Real data sets name other folders in info.json than they have
+# on disk, so these are tried when the data set's own template leads nowhere.
+DATA_TEMPLATES = (
+    "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
+    "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet",
+)
+VIDEO_TEMPLATES = (
+    "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4",
+    "videos/chunk-{episode_chunk:03d}/{video_key}/episode_{episode_index:06d}.mp4",
+    "videos/{video_key}/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.mp4",
+)
+_FIELDS = frozenset({"chunk_index", "file_index", "episode_chunk", "episode_index", "video_key"})
+
+
+@dataclass(frozen=True)
+class Info:
+    """What meta/info.json says, checked."""
+
+    path: Path
+    version: str
+    fps: float
+    features: Mapping[str, Mapping[str, Any]]
+    total_episodes: int | None
+    chunks_size: int
+    data_path: str | None
+    video_path: str | None
+
+    @property
+    def packs_episodes(self) -> bool:
+        """Many episodes per file (3.0), or one (2.x)."""
+        return int(self.version.split(".")[0]) >= 3
+
+    @property
+    def root(self) -> Path:
+        return self.path.parent.parent
+
+    def keys(self, *dtypes: str) -> list[str]:
+        return [key for key, feature in self.features.items() if feature.get("dtype") in dtypes]
+
+    def shape(self, key: str) -> tuple[int, ...]:
+        """The declared shape, () if there is no usable one."""
+        shape = self.features.get(key, {}).get("shape")
+        if not isinstance(shape, list) or not all(type(n) is int and 0 < n < 1e6 for n in shape):
+            return ()
+        return tuple(shape)
+
+    def size(self, key: str) -> int:
+        """Numbers per frame, 0 if the feature is absent."""
+        return math.prod(self.shape(key)) if self.shape(key) else 0
+
+
+@dataclass(frozen=True)
+class EpisodeEntry:
+    """One line of the list of episodes.
+
+    `numbers` fill the path templates, `start_s` says where each camera's part begins in its
+    video file (0 if the file holds this episode alone).
+    """
+
+    episode_index: int
+    length: int | None
+    task: str | None
+    numbers: Mapping[str, int]
+    camera_numbers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    start_s: Mapping[str, float] = field(default_factory=dict)
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+
+def read_info(root: Path) -> Info:
+    path = root / "meta" / "info.json"
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise RolloutError(f"{path}: wanted an object")
+    fps = content.get("fps")
+    if isinstance(fps, bool) or not isinstance(fps, int | float) or not 0 < fps < 1e5:
+        raise RolloutError(f"{path}: fps is {fps!r}, wanted a number above 0")
+    features = content.get("features")
+    if not isinstance(features, dict) or not all(isinstance(f, dict) for f in features.values()):
+        raise RolloutError(f"{path}: features is missing or not an object of objects")
+    total = content.get("total_episodes")
+    chunks_size = content.get("chunks_size", 1000)
+    return Info(
+        path=path,
+        version=_version(content.get("codebase_version"), root, path),
+        fps=float(fps),
+        features=features,
+        total_episodes=total if isinstance(total, int) else None,
+        chunks_size=chunks_size if isinstance(chunks_size, int) and chunks_size > 0 else 1000,
+        data_path=_template(content.get("data_path"), path),
+        video_path=_template(content.get("video_path"), path),
+    )
+
+
+def _version(declared: object, root: Path, path: Path) -> str:
+    if declared is None:
+        return "3.0" if (root / "meta" / "episodes").is_dir() else "2.1"
+    match = re.fullmatch(r"v?(\d{1,3}(\.\d{1,3}){0,2})", str(declared))
+    if match is None or int(match[1].split(".")[0]) not in (2, 3):
+        raise RolloutError(f"{path}: codebase_version {declared!r} is not 2.x or 3.x")
+    return match[1]
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RolloutError(f"{path}: not readable as json ({error})") from error
+
+
+# ---- episodes ----------------------------------------------------------------------------------
+
+
+def read_episodes(root: Path, info: Info, findings: Findings) -> list[EpisodeEntry]:
+    """The list of episodes in order; an index named twice is kept once."""
+    if info.packs_episodes:
+        entries = _packed_entries(root, findings)
+    else:
+        entries = _single_entries(root, info)
+    by_index: dict[int, EpisodeEntry] = {}
+    for entry in entries:
+        if entry.episode_index in by_index:
+            findings.damage(f"{root / 'meta'}: episode {entry.episode_index} is listed twice")
+        else:
+            by_index[entry.episode_index] = entry
+    if info.total_episodes is not None and info.total_episodes != len(by_index):
+        findings.damage(
+            f"{info.path}: promises {info.total_episodes} episodes, {len(by_index)} are listed"
+        )
+    return [by_index[index] for index in sorted(by_index)]
+
+
+def _packed_entries(root: Path, findings: Findings) -> Iterable[EpisodeEntry]:
+    folder = root / "meta" / "episodes"
+    files = sorted(folder.glob("*/*.parquet"))
+    if not files:
+        raise RolloutError(f"{folder}: the list of episodes is missing")
+    readable = 0
+    for path in files:
+        try:
+            names = pq.read_schema(path).names
+            # Statistics make up most of the file and are not needed.
+            columns = [name for name in names if not name.startswith("stats/")]
+            rows = read_table(path, columns).to_pylist()
+            yield from (_packed_entry(row, path) for row in rows)
+            readable += 1
+        except RolloutError as error:
+            findings.damage(str(error))
+        except (pa.ArrowException, OSError, ValueError) as error:
+            findings.damage(f"{path}: the list of episodes cannot be read ({error})")
+    if not readable:
+        raise RolloutError(f"{folder}: the list of episodes cannot be read")
+
+
+def _packed_entry(row: Mapping[str, Any], path: Path) -> EpisodeEntry:
+    try:
+        numbers = {
+            "chunk_index": int(row["data/chunk_index"]),
+            "file_index": int(row["data/file_index"]),
+        }
+        cameras = [
+            name.removeprefix("videos/").removesuffix("/from_timestamp")
+            for name, value in row.items()
+            if name.startswith("videos/") and name.endswith("/from_timestamp") and value is not None
+        ]
+        return EpisodeEntry(
+            episode_index=int(row["episode_index"]),
+            length=None if row.get("length") is None else int(row["length"]),
+            task=_first_task(row.get("tasks")),
+            numbers=numbers,
+            camera_numbers={
+                camera: {
+                    "chunk_index": int(row[f"videos/{camera}/chunk_index"]),
+                    "file_index": int(row[f"videos/{camera}/file_index"]),
+                }
+                for camera in cameras
+            },
+            start_s={camera: float(row[f"videos/{camera}/from_timestamp"]) for camera in cameras},
+            fields={name: value for name, value in row.items() if "/" not in name},
+        )
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        problem = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise RolloutError(
+            f"{path}: the entry of episode {row.get('episode_index')} is damaged ({problem})"
+        ) from error
+
+
+def _single_entries(root: Path, info: Info) -> Iterable[EpisodeEntry]:
+    path = root / "meta" / "episodes.jsonl"
+    for number, row in enumerate(_json_lines(path), start=1):
+        try:
+            index = int(row["episode_index"])
+            length = None if row.get("length") is None else int(row["length"])
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise RolloutError(f"{path}, line {number}: no usable episode_index") from error
+        yield EpisodeEntry(
+            episode_index=index,
+            length=length,
+            task=_first_task(row.get("tasks")),
+            # Some 2.1 data sets write {chunk_index} in their templates.
+            numbers={
+                "episode_index": index,
+                "episode_chunk": index // info.chunks_size,
+                "chunk_index": index // info.chunks_size,
+            },
+            fields=row,
+        )
+
+
+def _json_lines(path: Path) -> Iterable[dict[str, Any]]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise RolloutError(f"{path}: the list of episodes cannot be read ({error})") from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise RolloutError(f"{path}, line {number}: not readable as json ({error})") from error
+        if not isinstance(row, dict):
+            raise RolloutError(f"{path}, line {number}: wanted an object")
+        yield row
+
+
+def _first_task(tasks: object) -> str | None:
+    if isinstance(tasks, str):
+        return tasks
+    if isinstance(tasks, Sequence) and tasks and isinstance(tasks[0], str):
+        return tasks[0]
+    return None
+
+
+def read_table(path: Path, columns: Sequence[str]) -> pa.Table:
+    """Some columns of a parquet file; a failure names the file."""
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            return file.read(columns=list(columns))
+    except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
+        raise RolloutError(f"{path}: not a readable parquet file ({error})") from error
+
+
+# ---- paths -------------------------------------------------------------------------------------
+
+
+def _template(declared: object, path: Path) -> str | None:
+    """A path template that can only lead into the data set, or an error."""
+    if declared is None:
+        return None
+    if not isinstance(declared, str):
+        raise RolloutError(f"{path}: path template {declared!r} is not text")
+    try:
+        parts = list(string.Formatter().parse(declared))
+    except ValueError as error:
+        raise RolloutError(f"{path}: path template {declared!r} is broken ({error})") from error
+    for _, name, format_spec, conversion in parts:
+        if name is not None and (
+            name not in _FIELDS or conversion or not re.fullmatch(r"(0?\d?d)?", format_spec or "")
+        ):
+            raise RolloutError(f"{path}: path template {declared!r} has an unknown field")
+    return declared
+
+
+def is_inside(relative: str) -> bool:
+    """Whether a path stays below the folder it is relative to, going by its text.
+
+    Links on disk are followed: a download cache keeps its files behind them.
+    """
+    path = PurePosixPath(relative.replace("\\", "/"))
+    return not path.is_absolute() and ".." not in path.parts and "\0" not in relative
+
+
+def locate(
+    root: Path,
+    declared: str | None,
+    usual: Sequence[str],
+    numbers: Mapping[str, int],
+    video_key: str | None = None,
+) -> tuple[Path, bool]:
+    """The file a template leads to, and whether it is where info.json says.
+
+    If it is not there, the library's usual places are tried, with the camera's full name and
+    with its last part; if nothing is there either, the declared place is returned.
+    """
+    keys = [None] if video_key is None else [video_key, video_key.rsplit(".", 1)[-1]]
+    first: Path | None = None
+    for template in (declared, *usual):
+        for key in keys:
+            filled = None if template is None else _fill(template, numbers, key)
+            if filled is None:
+                continue
+            candidate = root / filled
+            if candidate.is_file():
+                return candidate, template == declared and key == keys[0]
+            first = first or candidate
+    return first or root, True
+
+
+def _fill(template: str, numbers: Mapping[str, int], video_key: str | None) -> str | None:
+    values: dict[str, Any] = dict(numbers)
+    if video_key is not None:
+        values["video_key"] = video_key
+    try:
+        filled = template.format(**values)
+    except (KeyError, ValueError, IndexError):
+        return None
+    return filled if is_inside(filled) else None

@@ -1,0 +1,212 @@
+"""From a LeRobot folder to recordings."""
+
+# pyright: standard
+# (pyarrow ships no type stubs)
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from goalward.errors import RolloutError
+from goalward.rollouts.episode import FloatArray
+from goalward.rollouts.findings import Findings
+from goalward.rollouts.frames import FrameSource
+from goalward.rollouts.labels import (
+    LABEL_FILES,
+    REWARD_COLUMNS,
+    SUCCESS_COLUMNS,
+    SUCCESS_FIELDS,
+    TERMINATED_COLUMNS,
+    Evidence,
+    evidence_from_frames,
+    evidence_from_value,
+    read_label_file,
+)
+from goalward.rollouts.readers.lerobot.frames import Videos, image_frames
+from goalward.rollouts.readers.lerobot.layout import (
+    DATA_TEMPLATES,
+    EpisodeEntry,
+    Info,
+    locate,
+    read_episodes,
+    read_info,
+)
+from goalward.rollouts.readers.lerobot.tables import EpisodeTable, episode_tables
+from goalward.rollouts.recording import Found, ReadOptions, Recording, no_proprioception
+
+_PROPRIOCEPTION = ("observation.state", "state")
+_ACTIONS = ("action", "actions")
+
+
+def recognises(path: Path) -> bool:
+    return (path / "meta" / "info.json").is_file()
+
+
+def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
+    info = read_info(path)
+    reader = _Reader(
+        info=info,
+        cameras=options.chosen_cameras(info.keys("video", "image"), str(path)),
+        success=_success_columns(info, options.label.success_key),
+        terminated=[key for key in TERMINATED_COLUMNS if key in info.features],
+        proprioception=_proprioception_columns(info, options),
+        label_files={
+            name: read_label_file(path / name) for name in LABEL_FILES if (path / name).is_file()
+        },
+        success_key=options.label.success_key,
+        videos=Videos(path, info, findings),
+    )
+    recordings: list[Recording] = []
+    groups = _by_data_file(path, info, read_episodes(path, info, findings), findings)
+    for data_file, entries in groups.items():
+        recordings += reader.recordings(data_file, entries, findings)
+    reader.videos.report()
+    recordings.sort(key=lambda recording: int(recording.episode_id))
+    return Found(
+        format=f"lerobot v{info.version}",
+        path=path,
+        recordings=_without_dense_rewards(recordings),
+        looked_for=(
+            f"frame columns {', '.join((*SUCCESS_COLUMNS, *REWARD_COLUMNS))} (0 and 1 only); "
+            f"episode fields {', '.join(SUCCESS_FIELDS)}; files {', '.join(LABEL_FILES)}"
+        ),
+        holds=f"The data set holds {', '.join(info.features)}.",
+    )
+
+
+def _success_columns(info: Info, success_key: str | None) -> list[str]:
+    wanted = dict.fromkeys(
+        [*SUCCESS_COLUMNS, *REWARD_COLUMNS, *([success_key] if success_key else [])]
+    )
+    return [key for key in wanted if key in info.features]
+
+
+def _proprioception_columns(info: Info, options: ReadOptions) -> list[str]:
+    if options.proprioception is None:
+        return [key for key in _PROPRIOCEPTION if key in info.features][:1]
+    for key in options.proprioception:
+        if key not in info.features:
+            raise RolloutError(
+                f"{info.path}: no feature {key}; there are {', '.join(info.features)}"
+            )
+    return list(options.proprioception)
+
+
+def _by_data_file(
+    root: Path, info: Info, entries: Sequence[EpisodeEntry], findings: Findings
+) -> dict[Path, list[EpisodeEntry]]:
+    groups: dict[Path, list[EpisodeEntry]] = {}
+    for entry in entries:
+        path, as_declared = locate(root, info.data_path, DATA_TEMPLATES, entry.numbers)
+        groups.setdefault(path, []).append(entry)
+        if not as_declared:
+            findings.notice(
+                f"{info.path}: data_path {info.data_path!r} does not match the folders; "
+                "the files were found in the usual place"
+            )
+    return groups
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """What is looked at in every episode: which columns, which cameras, which label files."""
+
+    info: Info
+    cameras: Sequence[str]
+    success: Sequence[str]
+    terminated: Sequence[str]
+    proprioception: Sequence[str]
+    label_files: Mapping[str, Mapping[str, Evidence]]
+    success_key: str | None
+    videos: Videos
+
+    def recordings(
+        self, data_file: Path, entries: Sequence[EpisodeEntry], findings: Findings
+    ) -> list[Recording]:
+        """The episodes of one data file; those that cannot be trusted are left out."""
+        try:
+            table_of = episode_tables(
+                data_file,
+                required=self.proprioception,
+                optional=[*self.success, *self.terminated],
+                packs_episodes=self.info.packs_episodes,
+            )
+        except RolloutError as error:
+            for entry in entries:
+                findings.leave_out(str(entry.episode_index), str(error))
+            return []
+        recordings: list[Recording] = []
+        for entry in entries:
+            try:
+                recordings.append(self._recording(entry, table_of(entry.episode_index), data_file))
+            except RolloutError as error:
+                findings.leave_out(str(entry.episode_index), str(error))
+        return recordings
+
+    def _recording(self, entry: EpisodeEntry, table: EpisodeTable, data_file: Path) -> Recording:
+        if table.num_frames == 0:
+            raise RolloutError(f"{data_file}: holds no rows of the episode")
+        if entry.length is not None and entry.length != table.num_frames:
+            raise RolloutError(
+                f"{data_file}: holds {table.num_frames} rows, "
+                f"the list of episodes says {entry.length}"
+            )
+        return Recording(
+            episode_id=str(entry.episode_index),
+            num_frames=table.num_frames,
+            proprioception=self._proprioception(table, data_file),
+            cameras={name: self._frames(name, entry, table, data_file) for name in self.cameras},
+            evidence=self._evidence(entry, table),
+            task=entry.task or "",
+            fps=self.info.fps,
+            action_size=next((self.info.size(key) for key in _ACTIONS if self.info.size(key)), 0),
+            terminated=any(
+                bool(np.any(table.columns[name]))
+                for name in self.terminated
+                if name in table.columns
+            ),
+        )
+
+    def _frames(
+        self, camera: str, entry: EpisodeEntry, table: EpisodeTable, data_file: Path
+    ) -> FrameSource:
+        if self.info.features[camera].get("dtype") == "image":
+            return image_frames(data_file, camera, table, self.info)
+        return self.videos.clip(entry, camera, table.num_frames)
+
+    def _proprioception(self, table: EpisodeTable, data_file: Path) -> FloatArray:
+        parts: list[FloatArray] = []
+        for name in self.proprioception:
+            values = table.columns[name]
+            if values.dtype.kind not in "biuf":
+                raise RolloutError(f"{data_file}: column {name} does not hold numbers")
+            parts.append(values.reshape(table.num_frames, -1).astype(np.float32))
+        return np.concatenate(parts, axis=1) if parts else no_proprioception(table.num_frames)
+
+    def _evidence(self, entry: EpisodeEntry, table: EpisodeTable) -> dict[str, Evidence]:
+        found: dict[str, Evidence | None] = {}
+        for name in self.success:
+            if name in table.columns:
+                found[name] = evidence_from_frames(table.columns[name])
+        fields = (*SUCCESS_FIELDS, *([self.success_key] if self.success_key else []))
+        for name in fields:
+            if entry.fields.get(name) is not None:
+                found.setdefault(name, evidence_from_value(entry.fields[name]))
+        for name, labels in self.label_files.items():
+            found[name] = labels.get(str(entry.episode_index))
+        return {name: evidence for name, evidence in found.items() if evidence is not None}
+
+
+def _without_dense_rewards(recordings: Sequence[Recording]) -> list[Recording]:
+    """A reward that is more than 0 and 1 in any episode is a label in none."""
+    dense = {
+        name
+        for name in REWARD_COLUMNS
+        if not all(name in recording.evidence for recording in recordings)
+    }
+    return [
+        replace(r, evidence={name: e for name, e in r.evidence.items() if name not in dense})
+        for r in recordings
+    ]
