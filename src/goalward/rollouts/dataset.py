@@ -103,11 +103,11 @@ class Rollouts(Sequence[Episode]):
     def __getitem__(self, index: int | slice) -> "Episode | Rollouts":
         if isinstance(index, slice):
             return self._view(np.arange(len(self))[index])
-        return self._storage.episodes[self._episode_indices[index]]
+        return self._storage.episodes[int(self._episode_indices[index])]
 
     def __iter__(self) -> Iterator[Episode]:
         for index in self._episode_indices:
-            yield self._storage.episodes[index]
+            yield self._storage.episodes[int(index)]
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{int((self.outcomes == o).sum())} {o}" for o in Outcome)

@@ -1,5 +1,6 @@
 """Frames of one episode out of a video file, each matched to its time."""
 
+import itertools
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -76,14 +77,12 @@ class VideoFrames:
     ) -> Iterator[Image]:
         if stream.time_base is None:
             raise RolloutError(f"{self.path}: the video has no time base")
-        second = 1 / stream.time_base
+        second = float(1 / stream.time_base)
         start = stream.start_time or 0
-        tolerance = int(_TOLERANCE_FRAMES / self.fps * second)
-        wanted_ticks = [start + round(float(self.timestamps[i]) * second) for i in run]
-        # A seek lands on the key frame at or before the time: a little late is right.
-        container.seek(wanted_ticks[0] + tolerance, stream=stream, backward=True)
+        tolerance = _TOLERANCE_FRAMES / self.fps * second
+        wanted_ticks = [start + float(self.timestamps[i] * second) for i in run]
         position = 0
-        for frame in container.decode(stream):
+        for frame in _decoded_from(container, stream, int(wanted_ticks[0] + tolerance)):
             if frame.pts is None or frame.pts < wanted_ticks[position] - tolerance:
                 continue
             if frame.pts > wanted_ticks[position] + tolerance or frame.is_corrupt:
@@ -96,6 +95,20 @@ class VideoFrames:
             f"{self.path}: frame {run[position]} of the episode, at "
             f"{self.timestamps[run[position]]:.3f} s, is missing or damaged"
         )
+
+
+def _decoded_from(
+    container: InputContainer, stream: VideoStream, tick: int
+) -> Iterator[VideoFrame]:
+    """Frames from the key frame at or before this time on."""
+    container.seek(tick, stream=stream, backward=True)
+    frames = container.decode(stream)
+    first = next(frames, None)
+    if first is None or first.pts is None or first.pts > tick:
+        # Some containers (fragmented mp4) jump too far: start over at the beginning.
+        container.seek(-(1 << 40), stream=stream, backward=True)
+        return container.decode(stream)
+    return itertools.chain([first], frames)
 
 
 def _as_image(frame: VideoFrame) -> Image:

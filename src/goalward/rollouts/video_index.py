@@ -35,7 +35,8 @@ _MAX_TABLE_BYTES = 1 << 28
 
 @dataclass(frozen=True)
 class VideoIndex:
-    """What a video file holds: `timestamps` are seconds in order of display, one per frame.
+    """What a video file holds: `timestamps` are seconds after the first frame, in order of
+    display, one per frame.
 
     `num_intact` counts the frames, in order of storage, whose bytes lie inside the file; it is
     less than the number of frames if the file was cut.
@@ -78,12 +79,13 @@ def _demuxed_index(path: Path) -> VideoIndex:
             shown = [tick for tick in ticks if tick is not None]
             if not shown or len(shown) != len(ticks) or stream.time_base is None:
                 raise RolloutError(f"{path}: the video has no usable timestamps")
+            in_order = np.sort(np.array(shown, dtype=np.float64))
             name = stream.codec_context.name or "unknown"
             return VideoIndex(
                 codec=_DECODER_CODECS.get(name, name),
                 width=stream.codec_context.width,
                 height=stream.codec_context.height,
-                timestamps=np.sort(np.array(shown, dtype=np.float64)) * float(stream.time_base),
+                timestamps=(in_order - in_order[0]) * float(stream.time_base),
                 num_intact=len(shown),
             )
     except (av.error.FFmpegError, OSError, ValueError) as error:

@@ -8,7 +8,7 @@ from goalward.errors import RolloutError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.labels import LabelOptions
-from goalward.rollouts.readers import lerobot
+from goalward.rollouts.readers import lerobot, libero, rlds, robomimic, video_folder
 from goalward.rollouts.recording import Found, ReadOptions, assemble
 
 
@@ -22,7 +22,14 @@ class Format:
     find: Callable[[Path, ReadOptions, Findings], Found]
 
 
-FORMATS = (Format("lerobot", "a folder with meta/info.json", lerobot.recognises, lerobot.find),)
+FORMATS = (
+    Format("lerobot", "a folder with meta/info.json", lerobot.recognises, lerobot.find),
+    Format("libero", "HDF5 as LIBERO writes it", libero.recognises, libero.find),
+    Format("robomimic", "HDF5 with data/demo_0", robomimic.recognises, robomimic.find),
+    Format("rlds", "a folder of .tfrecord files", rlds.recognises, rlds.find),
+    # Last: other formats hold videos as well.
+    Format("videos", "a folder of rollout videos", video_folder.recognises, video_folder.find),
+)
 
 
 def read(

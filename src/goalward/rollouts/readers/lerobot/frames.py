@@ -14,13 +14,8 @@ import pyarrow.parquet as pq
 from goalward.errors import RolloutError
 from goalward.rollouts.findings import Findings, some_of
 from goalward.rollouts.frames import EncodedFrames, FrameSource
-from goalward.rollouts.readers.lerobot.layout import (
-    VIDEO_TEMPLATES,
-    EpisodeEntry,
-    Info,
-    is_inside,
-    locate,
-)
+from goalward.rollouts.readers.lerobot.layout import EpisodeEntry, Info
+from goalward.rollouts.readers.lerobot.paths import VIDEO_TEMPLATES, is_inside, locate
 from goalward.rollouts.readers.lerobot.tables import EpisodeTable
 from goalward.rollouts.video import VideoFrames
 from goalward.rollouts.video_index import VideoIndex, read_index

@@ -25,14 +25,8 @@ from goalward.rollouts.labels import (
     read_label_file,
 )
 from goalward.rollouts.readers.lerobot.frames import Videos, image_frames
-from goalward.rollouts.readers.lerobot.layout import (
-    DATA_TEMPLATES,
-    EpisodeEntry,
-    Info,
-    locate,
-    read_episodes,
-    read_info,
-)
+from goalward.rollouts.readers.lerobot.layout import EpisodeEntry, Info, read_episodes, read_info
+from goalward.rollouts.readers.lerobot.paths import DATA_TEMPLATES, locate
 from goalward.rollouts.readers.lerobot.tables import EpisodeTable, episode_tables
 from goalward.rollouts.recording import Found, ReadOptions, Recording, no_proprioception
 
@@ -77,9 +71,9 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
 
 
 def _success_columns(info: Info, success_key: str | None) -> list[str]:
-    wanted = dict.fromkeys(
-        [*SUCCESS_COLUMNS, *REWARD_COLUMNS, *([success_key] if success_key else [])]
-    )
+    wanted = [*SUCCESS_COLUMNS, *REWARD_COLUMNS]
+    if success_key is not None and success_key not in wanted:
+        wanted.append(success_key)
     return [key for key in wanted if key in info.features]
 
 

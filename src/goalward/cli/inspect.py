@@ -1,0 +1,177 @@
+"""`goalward inspect`: what a data set of rollouts holds."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from goalward.cli.progress import progress_bar
+from goalward.cli.read_arguments import ReadArguments
+from goalward.files import written_whole
+from goalward.rollouts.contact_sheet import contact_sheet
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.episode import Outcome
+from goalward.rollouts.inspection import Inspection, TaskFacts, inspect
+
+_COLOURS = {Outcome.SUCCESS: "green", Outcome.TIME_OUT: "yellow", Outcome.FAILURE: "red"}
+_MOST_TASKS = 12
+
+
+def inspect_command(
+    path: str,
+    /,
+    *,
+    reading: ReadArguments = ReadArguments(),  # noqa: B008 (frozen)
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+    episodes: Annotated[bool, Parameter(negative=())] = False,
+    frames: Path | None = None,
+) -> None:
+    """Show what a data set of rollouts holds, before anything is learned from it.
+
+    Reads LeRobot (v3.0, v2.x), robomimic and Isaac Lab HDF5, LIBERO HDF5, folders of rollout
+    videos (openpi, OpenVLA, lerobot-eval, or a csv of path,success) and RLDS. The format is
+    found by looking. No frame is decoded unless `--frames` asks for a picture.
+
+    Examples:
+
+    - `goalward inspect my_rollouts` what is in it, and what is wrong with it
+    - `goalward inspect my_rollouts --frames sheet.png` a picture: a row per episode
+    - `goalward inspect my_rollouts --labels outcomes.csv --horizon 250` outcomes from a file
+    - `goalward inspect demos.hdf5 --labels success --json` for machines
+
+    Parameters
+    ----------
+    path
+        A folder or file of rollouts.
+    json_output
+        Print the facts as JSON and nothing else.
+    episodes
+        List every episode.
+    frames
+        Draw a contact sheet into this file (png or jpg).
+    """
+    rollouts = reading.read(path)
+    facts = inspect(rollouts)
+    console = Console()
+    if json_output:
+        content = facts.as_dict()
+        if episodes:
+            content["episode_list"] = [_episode_row(rollouts, i) for i in range(len(rollouts))]
+        print(json.dumps(content, indent=2))
+    else:
+        _print_facts(facts, console)
+        if episodes:
+            _print_episodes(rollouts, console)
+    if frames is not None:
+        _draw(rollouts, frames, Console(stderr=True))
+
+
+def _print_facts(facts: Inspection, console: Console) -> None:
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("path", escape(facts.path))
+    table.add_row("format", facts.format)
+    table.add_row("episodes", f"{facts.episodes}: {_outcomes(facts)}")
+    for task in facts.tasks[:_MOST_TASKS]:
+        table.add_row("task", f"{escape(task.task or '(no text)')}  {_outcomes(task)}")
+    if len(facts.tasks) > _MOST_TASKS:
+        table.add_row("", f"and {len(facts.tasks) - _MOST_TASKS} more tasks")
+    lengths = facts.lengths
+    table.add_row(
+        "length",
+        f"{lengths.shortest} to {lengths.longest} frames, median {lengths.median:g} "
+        f"(quartiles {lengths.lower_quartile:g}, {lengths.upper_quartile:g}); "
+        f"{facts.frames} in all",
+    )
+    origin = "given" if facts.horizon_given else "the longest episode"
+    table.add_row(
+        "horizon",
+        f"{facts.horizon} frames ({origin}); {facts.share_at_horizon:.0%} of episodes end exactly "
+        "there",
+    )
+    if facts.early_goals:
+        table.add_row("goal", f"{facts.early_goals} successes go on after the goal was reached")
+    table.add_row("rate", "unknown" if facts.fps is None else f"{facts.fps:g} frames per second")
+    for camera in facts.cameras:
+        sizes = ", ".join(f"{w} x {h}" if w else "size unknown" for h, w in camera.sizes)
+        table.add_row("camera", f"{escape(camera.name)}  {sizes}  {', '.join(camera.codecs)}")
+    if not facts.cameras:
+        table.add_row("camera", "none")
+    table.add_row("proprioception", f"{facts.proprioception} numbers per frame")
+    table.add_row("action", f"{facts.actions} numbers per frame")
+    table.add_row("label source", escape(facts.label_source))
+    console.print(table)
+    _print_findings(facts, console)
+
+
+def _outcomes(facts: Inspection | TaskFacts) -> str:
+    parts = [
+        (facts.successes, "success", Outcome.SUCCESS),
+        (facts.time_outs, "time-out", Outcome.TIME_OUT),
+        (facts.failures, "failure", Outcome.FAILURE),
+    ]
+    return ", ".join(
+        f"[{_COLOURS[outcome]}]{count} {word}[/]" for count, word, outcome in parts if count
+    )
+
+
+def _print_findings(facts: Inspection, console: Console) -> None:
+    if facts.left_out:
+        console.print(f"\n[bold red]left out: {len(facts.left_out)} episodes[/]")
+        by_reason = Counter(left_out.reason for left_out in facts.left_out)
+        for reason, count in by_reason.most_common(10):
+            ids = [left_out.episode_id for left_out in facts.left_out if left_out.reason == reason]
+            more = f" and {count - 5} more" if count > 5 else ""
+            console.print(f"  episode {', '.join(ids[:5])}{more}: {reason}", markup=False)
+        if len(by_reason) > 10:
+            console.print(f"  and {len(by_reason) - 10} more reasons (--json lists all)")
+    if facts.warnings:
+        console.print("\n[bold yellow]warnings[/]")
+        for text in facts.warnings:
+            console.print(f"  {text}", markup=False)
+
+
+def _episode_row(rollouts: Rollouts, position: int) -> dict[str, object]:
+    episode = rollouts[position]
+    return {
+        "id": episode.id,
+        "outcome": episode.outcome,
+        "frames": episode.num_frames,
+        "goal_frame": episode.goal_frame,
+        "task": episode.task,
+    }
+
+
+def _print_episodes(rollouts: Rollouts, console: Console) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("episode", "outcome", "frames", "goal", "task"):
+        table.add_column(name, justify="right" if name in ("frames", "goal") else "left")
+    for episode in rollouts:
+        table.add_row(
+            escape(episode.id),
+            f"[{_COLOURS[episode.outcome]}]{episode.outcome.replace('_', '-')}[/]",
+            str(episode.num_frames),
+            "" if episode.goal_frame is None else str(episode.goal_frame),
+            escape(episode.task),
+        )
+    console.print()
+    console.print(table)
+
+
+def _draw(rollouts: Rollouts, path: Path, console: Console) -> None:
+    with progress_bar("drawing episodes", console) as update:
+        sheet = contact_sheet(rollouts, on_episode=update)
+    with written_whole(path) as temporary:
+        try:
+            sheet.picture.save(temporary)
+        except (ValueError, KeyError) as error:
+            raise OSError(f"unknown picture format {path.suffix or '(no suffix)'}") from error
+    console.print(f"drew {len(sheet.episodes)} of {len(rollouts)} episodes: {escape(str(path))}")
+    for problem in sheet.problems:
+        console.print(f"  {problem}", style="red", markup=False)

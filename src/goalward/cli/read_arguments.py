@@ -1,0 +1,48 @@
+"""The options of every command that reads rollouts."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.readers import read
+
+# `a,b` and a repeated option both work; an empty text means none.
+CommaList = Annotated[
+    tuple[str, ...] | None,
+    Parameter(
+        converter=lambda _, tokens: tuple(
+            name for token in tokens for name in token.value.split(",") if name
+        ),
+        n_tokens=1,
+        allow_repeating=True,
+        negative=(),
+    ),
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ReadArguments:
+    labels: str | None = None
+    """Outcomes from a csv or json file (episode_index,success or outcome), or one of success,
+    time_out, failure for every episode. Overrides what the data set says."""
+    success_key: str | None = None
+    """The column, field or data set that holds success."""
+    horizon: int | None = None
+    """Frames after which the clock ran out; an unsuccessful episode that is shorter ended early
+    and counts as a failure instead of a time-out."""
+    cameras: CommaList = None
+    """Cameras to use, separated by commas; the last part of a name is enough. Default: all."""
+    proprioception: CommaList = None
+    """Columns or keys that make up proprioception, separated by commas. Default: the format's."""
+    filter_key: str | None = None
+    """The subset of a robomimic file to read (a name under `mask/`)."""
+    flip: Annotated[bool | None, Parameter(negative="--no-flip")] = None
+    """Turn images upside down. Default: as the file says, which only LIBERO's do."""
+    strict: Annotated[bool, Parameter(negative=())] = False
+    """Fail on the first damaged episode instead of leaving it out."""
+
+    def read(self, path: str) -> Rollouts:
+        return read(path, **vars(self))

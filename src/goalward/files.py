@@ -1,0 +1,45 @@
+"""Writing files so that nobody ever sees half of one."""
+
+import os
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from goalward.errors import GoalwardError
+
+
+@contextmanager
+def written_whole(path: Path) -> Generator[Path]:
+    """A temporary path beside `path`; what is written there takes its name when all is well.
+
+    After an error or an interrupt the old file, if there was one, is still there untouched.
+
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with written_whole(folder / "scores.json") as temporary:
+    ...     _ = temporary.write_text("{}")
+    >>> [file.name for file in folder.iterdir()]
+    ['scores.json']
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent
+        )
+        os.close(handle)
+    except OSError as error:
+        raise GoalwardError(f"{path}: cannot be written ({error.strerror or error})") from error
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes private files; a result should be as readable as any other file.
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise GoalwardError(f"{path}: cannot be written ({error.strerror or error})") from error
+    finally:
+        temporary.unlink(missing_ok=True)

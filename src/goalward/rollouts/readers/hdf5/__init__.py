@@ -1,0 +1,1 @@
+"""HDF5 files that keep episodes as `data/demo_<number>`: what robomimic and LIBERO share."""

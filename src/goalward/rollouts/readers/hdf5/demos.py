@@ -1,0 +1,169 @@
+"""The episodes of one HDF5 file.
+
+A file is gone through twice: first the headers of all episodes, then, once it is clear which
+cameras and numbers the file usually has, the numbers. An episode that lacks what the others
+have is left out; otherwise one broken recording would take a camera from all of them.
+"""
+
+# pyright: standard
+# (h5py ships no type stubs)
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from goalward.rollouts.episode import FloatArray
+from goalward.rollouts.frames import FlippedFrames, FrameSource
+from goalward.rollouts.readers.hdf5.choice import Chosen, choose
+from goalward.rollouts.readers.hdf5.evidence import (
+    is_sparse,
+    per_frame,
+    reward_evidence,
+    stated_evidence,
+)
+from goalward.rollouts.readers.hdf5.frames import Hdf5Frames
+from goalward.rollouts.readers.hdf5.headers import (
+    Demo,
+    DemoFile,
+    check_total,
+    described,
+    left_out_if_damaged,
+)
+from goalward.rollouts.readers.hdf5.storage import (
+    DamagedFile,
+    Declared,
+    Group,
+    checked_before,
+    checked_codec,
+    checked_values,
+    child,
+)
+from goalward.rollouts.recording import Recording, no_proprioception
+
+
+def read_demos(file: DemoFile, names: Sequence[bytes]) -> list[Recording]:
+    """The named episodes, as far as they can be trusted."""
+    demos = described(file, names)
+    if not demos:
+        return []
+    if file.options.filter_key is None and len(demos) == len(names):
+        check_total(file, demos)
+    chosen = choose(file, demos)
+    recordings: list[Recording] = []
+    rewards: dict[str, npt.NDArray[Any]] = {}
+    for demo in demos:
+        with left_out_if_damaged(file, demo.episode_id, demo.where):
+            group = child(file.data, demo.name, demo.where)
+            recording = _recording(file, demo, group, chosen)
+            if file.uses_rewards:
+                values = per_frame(group, "rewards", demo.num_frames, file.size, demo.where)
+                if values is not None:
+                    rewards[demo.episode_id] = values
+            recordings.append(recording)
+    recordings = _of_usual_size(file, recordings)
+    return _with_rewards(file, recordings, rewards) if rewards else recordings
+
+
+def _recording(file: DemoFile, demo: Demo, group: Group, chosen: Chosen) -> Recording:
+    label = file.options.label
+    terminated = per_frame(group, "terminated", demo.num_frames, file.size, demo.where)
+    return Recording(
+        episode_id=demo.episode_id,
+        num_frames=demo.num_frames,
+        proprioception=_proprioception(file, demo, group, chosen.proprioception),
+        cameras={key: _camera(file, demo, group, key) for key in chosen.cameras},
+        evidence=stated_evidence(group, label.success_key, demo.num_frames, file.size, demo.where),
+        task=file.about.task,
+        fps=file.about.fps,
+        action_size=demo.action_size,
+        terminated=terminated is not None and bool(terminated.any()),
+        other_names=_other_names(file, demo),
+    )
+
+
+def _other_names(file: DemoFile, demo: Demo) -> tuple[str, ...]:
+    """demo_3 may be called 3 in a label file."""
+    name = demo.episode_id.removeprefix(file.prefix)
+    number = name.rpartition("_")[2]
+    return (f"{file.prefix}{number}",) if number.isdigit() and number != name else ()
+
+
+def _header(demo: Demo, key: str, *, camera: bool) -> Declared:
+    """What obs/<key> declares: a row per frame, of the kind it has in the other episodes."""
+    header = demo.observations.get(key)
+    if header is None:
+        raise DamagedFile(f"{demo.where}: lacks obs/{key}, which other episodes have")
+    if header.shape[:1] != (demo.num_frames,):
+        raise DamagedFile(
+            f"{demo.where}: obs/{key} has shape {header.shape}, the episode "
+            f"{demo.num_frames} frames"
+        )
+    if not (header.is_camera if camera else header.is_low_dimensional):
+        raise DamagedFile(
+            f"{demo.where}: obs/{key} is {header.shape} {header.dtype}, unlike other episodes"
+        )
+    return header
+
+
+def _proprioception(file: DemoFile, demo: Demo, group: Group, keys: Sequence[str]) -> FloatArray:
+    columns: list[FloatArray] = []
+    for key in keys:
+        header = _header(demo, key, camera=False)
+        stored = checked_before(group, f"obs/{key}")
+        values = checked_values(stored, header, file.size, f"{demo.where}: obs/{key}")
+        with np.errstate(over="ignore"):  # too large becomes infinite and is found as such
+            numbers = values.astype(np.float32)
+        columns.append(numbers[:, None] if numbers.ndim == 1 else numbers)
+    return np.concatenate(columns, axis=1) if columns else no_proprioception(demo.num_frames)
+
+
+def _camera(file: DemoFile, demo: Demo, group: Group, key: str) -> FrameSource:
+    header = _header(demo, key, camera=True)
+    stored = checked_before(group, f"obs/{key}")
+    codec = checked_codec(stored, header, file.size, f"{demo.where}: obs/{key}")
+    name = f"data/{demo.name.decode()}/obs/{key}"
+    _, height, width, _ = header.shape
+    frames = Hdf5Frames(file.path, name, demo.num_frames, height, width, codec)
+    return FlippedFrames(frames) if file.about.bottom_row_first else frames
+
+
+# ---- over all episodes of the file -------------------------------------------------------------
+
+
+def _of_usual_size(file: DemoFile, recordings: Sequence[Recording]) -> list[Recording]:
+    """Without the episodes whose proprioception has another size than most."""
+    sizes = Counter(recording.proprioception.shape[1] for recording in recordings)
+    if len(sizes) < 2:
+        return list(recordings)
+    usual = sizes.most_common(1)[0][0]
+    for recording in recordings:
+        size = recording.proprioception.shape[1]
+        if size != usual:
+            file.findings.leave_out(
+                recording.episode_id,
+                f"{file.path}: {size} proprioceptive numbers per frame where others have {usual}",
+            )
+    return [r for r in recordings if r.proprioception.shape[1] == usual]
+
+
+def _with_rewards(
+    file: DemoFile, recordings: Sequence[Recording], rewards: Mapping[str, npt.NDArray[Any]]
+) -> list[Recording]:
+    if file.options.label.success_key != "rewards" and not is_sparse(rewards):
+        file.findings.notice(
+            f"{file.path}: rewards take several positive or several negative values, so a "
+            "positive one need not mean success and they are not used; --success-key rewards "
+            "uses them all the same"
+        )
+        return list(recordings)
+    return [
+        replace(r, evidence={**r.evidence, "rewards": evidence})
+        if r.episode_id in rewards
+        and (evidence := reward_evidence(rewards[r.episode_id])) is not None
+        else r
+        for r in recordings
+    ]

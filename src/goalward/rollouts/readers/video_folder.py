@@ -1,0 +1,237 @@
+"""Folders of rollout videos: one episode per video, one camera, nothing but pictures.
+
+Nothing is decoded here: the number of frames and their times come from the container.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from goalward.errors import RolloutError
+from goalward.rollouts.findings import Findings, some_of
+from goalward.rollouts.readers.video_labels import (
+    EVAL_INFO,
+    FILE_NAME,
+    Claims,
+    VideoNames,
+    claim_from_name,
+    label_files,
+    notice_unknown,
+    read_csv,
+    read_eval_info,
+)
+from goalward.rollouts.recording import Found, ReadOptions, Recording, no_proprioception
+from goalward.rollouts.video import VideoFrames
+from goalward.rollouts.video_index import read_index
+
+CAMERA = "video"
+
+_SUFFIXES = frozenset({".mp4", ".mkv", ".webm", ".avi", ".mov"})
+_LOOKED_FOR = (
+    "rollout_<task>_success.mp4 and ..--success=True--task=...mp4 in file names, eval_info.json "
+    "of lerobot-eval, a csv file with the columns path and success"
+)
+
+# FFmpeg also opens play lists, which point at other files and at the network, whatever the file
+# is called: only real containers get that far.
+_MP4_BOXES = frozenset({b"ftyp", b"moov", b"mdat", b"free", b"wide", b"skip"})
+_EBML = bytes.fromhex("1a45dfa3")
+_SEGMENT = bytes.fromhex("18538067")
+
+
+def recognises(path: Path) -> bool:
+    if path.is_file():
+        return _is_video_name(path.name)
+    return (path / EVAL_INFO).is_file() or next(_videos_below(path), None) is not None
+
+
+def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
+    """Every video at or below the path, in natural order of names."""
+    if options.proprioception:
+        raise RolloutError(f"{path}: videos hold no proprioception")
+    if options.filter_key is not None:
+        raise RolloutError(f"{path}: folders of videos have no filter keys")
+    folder = path if path.is_dir() else path.parent
+    relative = sorted(_videos_below(path), key=_natural) if path.is_dir() else [path.name]
+    if not relative:
+        raise RolloutError(f"{path}: {EVAL_INFO} is there, but no video")
+    names = VideoNames(relative)
+    sources = _sources(folder, names, findings) if path.is_dir() else []
+    not_episodes = {video for source in sources for video in source.not_episodes}
+    recordings = [
+        recording
+        for video in relative
+        if video not in not_episodes
+        and (recording := _recording(folder, video, names, sources, options, findings))
+    ]
+    return Found(
+        format="videos",
+        path=path,
+        recordings=recordings,
+        looked_for=_LOOKED_FOR,
+        holds=f"It holds {len(relative)} videos: {some_of(relative)}.",
+    )
+
+
+def _is_video_name(name: str) -> bool:
+    # macOS leaves a ._name.mp4 that holds no video next to each name.mp4.
+    return Path(name).suffix.lower() in _SUFFIXES and not name.startswith(".")
+
+
+def _videos_below(folder: Path) -> Iterator[str]:
+    """Paths of videos relative to the folder; hidden folders are caches and previews."""
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in files:
+            path = Path(parent, name)
+            if _is_video_name(name) and path.is_file():
+                yield path.relative_to(folder).as_posix()
+
+
+def _natural(name: str) -> list[list[str | int]]:
+    """episode_2 before episode_10."""
+    return [
+        [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", word)]
+        for word in name.split("/")
+    ]
+
+
+# ---- labels --------------------------------------------------------------------------------------
+
+
+def _sources(folder: Path, names: VideoNames, findings: Findings) -> list[Claims]:
+    """What the files next to the videos say. One that cannot be read is reported, and labels
+    come from the others."""
+    readers: list[tuple[Path, Callable[[Path, VideoNames, Findings], Claims]]] = []
+    if (folder / EVAL_INFO).is_file():
+        readers.append((folder / EVAL_INFO, read_eval_info))
+    readers += [(path, read_csv) for path in label_files(folder)]
+    sources: list[Claims] = []
+    for path, read in readers:
+        try:
+            sources.append(read(path, names, findings))
+        except RolloutError as error:
+            findings.damage(str(error))
+    notice_unknown(folder, sources, findings)
+    return sources
+
+
+def _recording(
+    folder: Path,
+    video: str,
+    names: VideoNames,
+    sources: Sequence[Claims],
+    options: ReadOptions,
+    findings: Findings,
+) -> Recording | None:
+    episode_id = names.ids[video]
+    for source in sources:
+        if video in source.contested:
+            findings.leave_out(
+                episode_id,
+                f"{folder / source.source}: says different things about {folder / video}",
+            )
+            return None
+    try:
+        frames, fps = _frames(folder / video)
+    except RolloutError as error:
+        findings.leave_out(episode_id, str(error))
+        return None
+    claims = {FILE_NAME: claim_from_name(Path(video).stem)}
+    claims |= {source.source: source.claims[video] for source in sources if video in source.claims}
+    tasks = [claim.task for claim in reversed(claims.values()) if claim.task]
+    return Recording(
+        episode_id=episode_id,
+        num_frames=frames.num_frames,
+        proprioception=no_proprioception(frames.num_frames),
+        cameras=dict.fromkeys(options.chosen_cameras([CAMERA], str(folder)), frames),
+        evidence={name: claim.evidence for name, claim in claims.items() if claim.evidence},
+        task=tasks[0] if tasks else "",
+        fps=fps,
+        other_names=names.other_names[video],
+    )
+
+
+# ---- one video -----------------------------------------------------------------------------------
+
+
+def _frames(path: Path) -> tuple[VideoFrames, float | None]:
+    """The frames of a whole file and their rate; RolloutError if it is not all there."""
+    _check_container(path)
+    # A damaged time scale divides by zero; the times are checked below.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        index = read_index(path)
+        times = index.timestamps - index.timestamps[:1]
+    if index.num_frames == 0:
+        raise RolloutError(f"{path}: the video has no frames")
+    if index.num_intact < index.num_frames:
+        raise RolloutError(
+            f"{path}: the video is cut off: {index.num_intact} of {index.num_frames} frames "
+            "are there"
+        )
+    spacing = np.diff(times)
+    if not np.isfinite(times).all() or (spacing <= 0).any():
+        raise RolloutError(f"{path}: the times of the video's frames do not increase")
+    # Frames are told apart by their time: what counts there is the smallest spacing.
+    closest = 1 / float(spacing.min()) if len(spacing) else 1.0
+    frames = VideoFrames(path, times, closest, index.height, index.width, index.codec)
+    return frames, _rate(spacing)
+
+
+def _rate(spacing: npt.NDArray[np.float64]) -> float | None:
+    """Frames per second, from the usual time between frames: pauses do not count.
+
+    Matroska rounds times to a millisecond: if a whole number explains them, it is that.
+
+    >>> _rate(np.array([0.033, 0.034, 0.033, 0.033, 5.0]))
+    30.0
+    """
+    if len(spacing) == 0:
+        return None
+    usual = float(np.median(spacing))
+    near = spacing[np.abs(spacing - usual) < 0.1 * usual]
+    rate = float(f"{1 / near.mean():.4g}")
+    is_rounded = near.max() - near.min() > 1e-6
+    whole = max(1.0, round(rate))
+    return whole if is_rounded and abs(near.sum() - len(near) / whole) < 0.0011 else rate
+
+
+def _check_container(path: Path) -> None:
+    """That the file starts like a video and has all the bytes that its header promises.
+
+    Matroska and AVI files that were cut still play to the cut, and no index tells.
+    """
+    try:
+        with path.open("rb") as file:
+            start = file.read(4096)
+            size = file.seek(0, 2)
+    except OSError as error:
+        raise RolloutError(f"{path}: cannot be read ({error})") from error
+    if not start:
+        raise RolloutError(f"{path}: the file is empty")
+    if start[4:8] in _MP4_BOXES:
+        return
+    if start[:4] == b"RIFF" and start[8:12] == b"AVI ":
+        promised = 8 + int.from_bytes(start[4:8], "little")
+    elif start[:4] == _EBML:
+        promised = _matroska_size(start)
+    else:
+        raise RolloutError(f"{path}: does not start like a video")
+    if promised > size:
+        raise RolloutError(f"{path}: the video is cut off: {size} of {promised} bytes are there")
+
+
+def _matroska_size(start: bytes) -> int:
+    """Bytes of a Matroska or WebM file by its header (RFC 8794); 0 if the writer left it open."""
+    position = start.find(_SEGMENT) + len(_SEGMENT)
+    if position < len(_SEGMENT) or position >= len(start) or start[position] == 0:
+        return 0
+    num_bytes = 9 - start[position].bit_length()
+    field = int.from_bytes(start[position : position + num_bytes], "big")
+    length = field & ((1 << 7 * num_bytes) - 1)
+    is_open = length == (1 << 7 * num_bytes) - 1
+    return 0 if is_open else position + num_bytes + length

@@ -1,0 +1,34 @@
+"""The one place that asks whether an array is numpy's or torch's.
+
+Every function of this room takes either kind and returns the kind it was given, in the float
+precision it was given; integers and booleans become the library's default float. Numbers such as
+`discount` are Python floats, or arrays that broadcast (one discount per run: shape (runs, 1)).
+"""
+
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+Array = TypeVar("Array", npt.NDArray[Any], torch.Tensor)
+
+
+def namespace(array: Any) -> Any:
+    """The library an array belongs to; numpy and torch agree on the names used in this room.
+
+    >>> namespace(torch.zeros(2)).__name__
+    'torch'
+    """
+    return torch if isinstance(array, torch.Tensor) else np
+
+
+def arange_like(array: Array, num: int) -> Array:
+    """0, 1, ..., num - 1 with the kind, precision and device of an array.
+
+    >>> arange_like(np.zeros(5, dtype=np.float32), 3)
+    array([0., 1., 2.], dtype=float32)
+    """
+    if isinstance(array, torch.Tensor):
+        return torch.arange(num, dtype=array.dtype, device=array.device)
+    return np.arange(num, dtype=array.dtype)

@@ -1,0 +1,16 @@
+"""Shared by all tests: where the optional real files lie."""
+
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def real_files() -> Path:
+    """Real recordings that are too large for the repository; tests that want them skip without."""
+    folder = REPOSITORY.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the optional folder of real recordings is not there")
+    return folder

@@ -1,0 +1,181 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goalward import Outcome, RolloutError, Rollouts, concatenate, from_arrays
+
+
+def make(num_successes=3, num_time_outs=2, tasks=("a",), size=2, **more) -> Rollouts:
+    """Features count frames, so that every row can be recognised."""
+    count = num_successes + num_time_outs
+    lengths = [3 + i % 4 for i in range(count)]
+    flat = np.arange(sum(lengths) * size, dtype=np.float32).reshape(-1, size)
+    return from_arrays(
+        flat,
+        [i < num_successes for i in range(count)],
+        episode_ends=np.cumsum(lengths),
+        tasks=[tasks[i % len(tasks)] for i in range(count)],
+        **more,
+    )
+
+
+def test_flat_arrays_follow_the_view():
+    rollouts = make(2, 1)
+    assert rollouts.lengths.tolist() == [3, 4, 5]
+    assert rollouts.episode_ends.tolist() == [3, 7, 12]
+    assert np.flatnonzero(rollouts.at_goal).tolist() == [2, 6]
+    view = rollouts.select([2, 0])
+    assert view.ids == ("2", "0")
+    assert view.episode_ends.tolist() == [5, 8]
+    assert np.flatnonzero(view.at_goal).tolist() == [7]
+    assert view.features[:, 0].tolist() == [14, 16, 18, 20, 22, 0, 2, 4]
+
+
+def test_a_view_of_neighbours_copies_nothing():
+    rollouts = make(4, 4)
+    assert np.shares_memory(rollouts[2:5].features, rollouts.features)
+    assert rollouts[2:5].features[0, 0] == rollouts.features[rollouts.episode_ends[1], 0]
+    assert rollouts[2:5][0] is rollouts[2]
+
+
+def test_views_of_views():
+    rollouts = make(3, 3)
+    view = rollouts.where(outcome=Outcome.TIME_OUT)[1:]
+    assert view.ids == ("4", "5")
+    assert view.filter(lambda e: e.num_frames > 3).ids == ("5",)
+    assert view[:0].num_frames == 0
+    assert view[:0].features.shape == (0, 2)
+
+
+def test_a_goal_before_the_end_is_marked_where_it_is():
+    rollouts = from_arrays(
+        [np.zeros((4, 1)), np.zeros((2, 1))], [True, True], goal_frames=[1, None]
+    )
+    assert np.flatnonzero(rollouts.at_goal).tolist() == [1, 5]
+
+
+@given(
+    st.integers(1, 30),
+    st.integers(1, 30),
+    st.floats(0.05, 0.95),
+    st.integers(0, 5),
+    st.integers(1, 3),
+)
+def test_split_is_by_episode_stratified_and_seeded(successes, others, fraction, seed, num_tasks):
+    rollouts = make(successes, others, tasks=[f"t{i}" for i in range(num_tasks)])
+    train, test = rollouts.split(fraction, seed=seed)
+    assert sorted(train.ids + test.ids, key=int) == list(rollouts.ids)
+    assert rollouts.split(fraction, seed=seed)[1].ids == test.ids
+    for task in rollouts.tasks:
+        for outcome in (Outcome.SUCCESS, Outcome.TIME_OUT):
+            whole = len(rollouts.where(task=task, outcome=outcome))
+            tested = len(test.where(task=task, outcome=outcome))
+            if whole > 1:
+                assert 1 <= tested <= whole - 1
+                assert abs(tested - fraction * whole) <= 1
+            else:
+                assert tested <= whole
+
+
+def test_another_seed_splits_differently():
+    rollouts = make(20, 20)
+    assert rollouts.split(seed=0)[1].ids != rollouts.split(seed=1)[1].ids
+
+
+def test_adding_a_task_does_not_move_episodes_of_another():
+    both = make(8, 8, tasks=("a", "b"))
+    alone = both.where(task="a")
+    tested = set(both.split(seed=3)[1].where(task="a").ids)
+    assert set(alone.split(seed=3)[1].ids) == tested
+
+
+def test_balanced_samples_are_nested():
+    rollouts = make(20, 30)
+    small, large = rollouts.balanced(10, seed=1), rollouts.balanced(30, seed=1)
+    assert small.success.sum() == 5
+    assert large.success.sum() == 15
+    assert len(small) == 10
+    assert set(small.ids) < set(large.ids)
+    assert rollouts.balanced(10, seed=2).ids != small.ids
+
+
+def test_balanced_says_what_is_missing():
+    with pytest.raises(RolloutError, match="needs 3 episodes without success, there are 2"):
+        make(5, 2).balanced(6)
+    with pytest.raises(ValueError, match="even"):
+        make(5, 5).balanced(5)
+
+
+def test_concatenation():
+    first, second = make(1, 1, ids=["a", "b"]), make(2, 0, ids=["c", "d"], tasks=("z",))
+    both = concatenate([first, second])
+    assert both.ids == ("a", "b", "c", "d")
+    assert both.tasks == ("a", "z")
+    assert both.task_indices.tolist() == [0, 0, 1, 1]
+    assert np.array_equal(both.features, np.concatenate([first.features, second.features]))
+    assert len(both.sources) == 2
+
+
+def test_concatenation_keeps_ids_apart():
+    assert concatenate([make(1, 0), make(1, 0)]).ids == ("memory#0/0", "memory#1/0")
+
+
+def test_what_cannot_be_concatenated():
+    with pytest.raises(RolloutError, match=r"differ in size between data sets: \[2, 3\]"):
+        concatenate([make(1, 0), make(1, 0, size=3)])
+    with pytest.raises(RolloutError, match="nothing to concatenate"):
+        concatenate([])
+    pictures = {"front": [np.zeros((3, 2, 2, 3), np.uint8)]}
+    with pytest.raises(RolloutError, match="cameras front"):
+        concatenate([make(1, 0), make(1, 0, images=pictures)])
+
+
+def test_clips_go_camera_by_camera():
+    pictures = {name: [np.full((3, 2, 2, 3), i, np.uint8)] for i, name in enumerate("xy")}
+    seen = [(e.id, name, next(f)[0, 0, 0]) for e, name, f in make(1, 0, images=pictures).clips()]
+    assert seen == [("0", "x", 0), ("0", "y", 1)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"features": [np.zeros((2, 1))]}, "label of an episode is not guessed"),
+        ({"features": [np.zeros((2, 1))], "success": [1, 0]}, "2 labels for 1 episodes"),
+        ({"features": [], "success": []}, "no episodes"),
+        ({"features": np.zeros((2, 1)), "success": [1]}, "needs episode_ends"),
+        (
+            {"features": np.zeros((2, 1)), "success": [1], "episode_ends": [3]},
+            "must end at the last of the 2 rows",
+        ),
+        (
+            {"features": [np.zeros((2, 1)), np.zeros((2, 2))], "success": [1, 0]},
+            r"episode 1: features have shape \(2, 2\)",
+        ),
+        ({"features": [np.zeros((2, 1))], "outcomes": ["won"]}, "outcomes: success, time_out"),
+        (
+            {"features": [np.zeros((2, 1)), np.array([[0], [np.inf]])], "success": [1, 0]},
+            "episode 1: features hold NaN or infinity at frame 1",
+        ),
+        ({"features": [np.zeros((0, 1))], "success": [1]}, "episode 0: has no frames"),
+        ({"features": [np.zeros((2, 1))] * 2, "success": [1, 0], "ids": ["x", "x"]}, "the id x"),
+        ({"features": [np.zeros((2, 1))], "success": [1], "tasks": ["a", "b"]}, "tasks has 2"),
+    ],
+)
+def test_arrays_that_do_not_fit(arguments, message):
+    with pytest.raises(RolloutError, match=message):
+        from_arrays(**arguments)
+
+
+def test_unknown_episode():
+    with pytest.raises(RolloutError, match="no episode 9 among 2"):
+        make(1, 1).episode("9")
+    assert make(1, 1).episode("1").outcome is Outcome.TIME_OUT
+
+
+def test_features_can_be_attached_to_a_view():
+    view = make(2, 2).where(outcome=Outcome.SUCCESS)
+    other = view.with_features(np.ones((view.num_frames, 5), np.float32))
+    assert other.features.shape == (view.num_frames, 5)
+    with pytest.raises(RolloutError, match="features have 1 rows"):
+        view.with_features(np.ones((1, 5), np.float32))
