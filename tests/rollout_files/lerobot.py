@@ -82,11 +82,17 @@ def write_lerobot(
     pictures_as: str = "video",
     episodes_per_file: int = 1000,
     info: dict[str, Any] | None = None,
+    video_options: dict[str, str] | None = None,
+    key_frame_every: int = 2,
 ) -> Path:
-    """Write a data set and return its folder. `info` overrides entries of info.json."""
+    """Write a data set and return its folder. `info` overrides entries of info.json.
+
+    Episodes whose state has no columns get neither state nor action.
+    """
     packed = version.startswith("v3")
     cameras = [f"observation.images.{name}" for name in episodes[0].pictures]
     _write_info(root, episodes, cameras, version, fps, codec, pictures_as, info or {})
+    tasks = list(dict.fromkeys(episode.task for episode in episodes))
     groups = [
         list(range(start, min(start + (episodes_per_file if packed else 1), len(episodes))))
         for start in range(0, len(episodes), episodes_per_file if packed else 1)
@@ -102,7 +108,8 @@ def write_lerobot(
         }
         tables = []
         for index in group:
-            tables.append(_table(episodes[index], index, first_row, fps, pictures_as))
+            task_index = tasks.index(episodes[index].task)
+            tables.append(_table(episodes[index], index, task_index, first_row, fps, pictures_as))
             row = {
                 "episode_index": index,
                 "tasks": [episodes[index].task],
@@ -129,7 +136,7 @@ def write_lerobot(
                     path, [p for i in group for p in episodes[i].pictures[name]], fps, codec
                 )
                 _add_windows(rows[-len(group) :], key, file_index, fps, packed)
-    _write_lists(root, episodes, rows, packed)
+    _write_lists(root, tasks, rows, packed)
     return root
 
 
@@ -168,8 +175,9 @@ def _write_info(
         }
         for key in cameras
     }
-    features["observation.state"] = {"dtype": "float32", "shape": [episodes[0].state.shape[1]]}
-    features["action"] = {"dtype": "float32", "shape": [2]}
+    if episodes[0].state.shape[1]:
+        features["observation.state"] = {"dtype": "float32", "shape": [episodes[0].state.shape[1]]}
+        features["action"] = {"dtype": "float32", "shape": [2]}
     for name in {name for episode in episodes for name in episode.columns}:
         features[name] = {"dtype": "bool", "shape": [1]}
     for name in ("timestamp", "frame_index", "episode_index", "index", "task_index"):
@@ -189,9 +197,8 @@ def _write_info(
 
 
 def _write_lists(
-    root: Path, episodes: Sequence[WrittenEpisode], rows: list[dict[str, Any]], packed: bool
+    root: Path, tasks: Sequence[str], rows: list[dict[str, Any]], packed: bool
 ) -> None:
-    tasks = list(dict.fromkeys(episode.task for episode in episodes))
     if packed:
         path = root / "meta" / "episodes" / "chunk-000" / "file-000.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -209,21 +216,25 @@ def _write_lists(
 
 
 def _table(
-    episode: WrittenEpisode, index: int, first_row: int, fps: int, pictures_as: str
+    episode: WrittenEpisode, index: int, task_index: int, first_row: int, fps: int, pictures_as: str
 ) -> pa.Table:
     n = episode.num_frames
     columns: dict[str, Any] = {
-        "observation.state": pa.FixedSizeListArray.from_arrays(
-            pa.array(episode.state.reshape(-1)), episode.state.shape[1]
-        ),
-        "action": pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(2 * n, np.float32)), 2),
         **{name: pa.array(list(values)) for name, values in episode.columns.items()},
         "timestamp": pa.array(np.arange(n, dtype=np.float32) / fps),
         "frame_index": pa.array(np.arange(n)),
         "episode_index": pa.array(np.full(n, index)),
         "index": pa.array(np.arange(first_row, first_row + n)),
-        "task_index": pa.array(np.zeros(n, dtype=np.int64)),
+        "task_index": pa.array(np.full(n, task_index)),
     }
+    if episode.state.shape[1]:
+        flat = pa.array(episode.state.reshape(-1))
+        columns["observation.state"] = pa.FixedSizeListArray.from_arrays(
+            flat, episode.state.shape[1]
+        )
+        columns["action"] = pa.FixedSizeListArray.from_arrays(
+            pa.array(np.zeros(2 * n, np.float32)), 2
+        )
     if pictures_as == "image":
         for name, pictures in episode.pictures.items():
             cells = [{"bytes": as_png(p), "path": f"{i}.png"} for i, p in enumerate(pictures)]

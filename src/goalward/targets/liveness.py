@@ -44,9 +44,9 @@ def liveness_target(
 
         V(s) = -1 on a goal frame;   V(s') = 1 after the last frame of an episode
 
-    `at_end` marks the last frame of every episode, and what `next_value` holds there is not
-    read; at a goal the goal counts. A time-out left open has no target at all: its last frame
-    is to be left out of the loss, not given another number here.
+    `at_goal` marks the goal and what was recorded after it, `at_end` the last frame of every
+    episode; what `next_value` holds on either is not read. A time-out left open has no target
+    at all: its last frame is to be left out of the loss, not given another number here.
 
     >>> import numpy as np
     >>> one, at_goal, at_end = np.ones(3), np.array([0, 1, 0]) > 0, np.array([0, 1, 1]) > 0

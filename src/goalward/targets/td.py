@@ -15,9 +15,9 @@ def td_target(
         V(s) = -1 / normaliser + discount * V(s')
         V(s) = 0 on a goal frame;   V(s) = -C_fail / normaliser = -1 on any other last frame
 
-    `at_end` marks the last frame of every episode; at a goal the goal counts. C_fail is the
-    normaliser, which is less than the steps of a long episode may add up to: earlier frames of
-    a time-out lie below -1.
+    `at_end` marks the last frame of every episode; at a goal the goal counts. Backwards from its
+    -1 a time-out tends to what endless steps cost, -1 / (1 - discount) / normaliser: -4, -1 and
+    -0.5 in the paper's three tasks, so that its frames lie below, at or above its end.
 
     >>> import numpy as np
     >>> at_goal, at_end = np.array([0, 1, 0]) > 0, np.array([0, 1, 1]) > 0

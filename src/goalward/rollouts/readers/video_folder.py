@@ -62,6 +62,7 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
     names = VideoNames(relative)
     sources = _sources(folder, names, findings) if path.is_dir() else []
     not_episodes = {video for source in sources for video in source.not_episodes}
+    # One after the other: 0.3 s for 1,000 MP4 files; threads make it slower, not faster.
     recordings = [
         recording
         for video in relative
@@ -164,7 +165,10 @@ def _frames(path: Path) -> tuple[VideoFrames, float | None]:
     _check_container(path)
     # A damaged time scale divides by zero; the times are checked below.
     with np.errstate(divide="ignore", invalid="ignore"):
-        index = read_index(path)
+        try:
+            index = read_index(path)
+        except AttributeError as error:  # PyAV has no decoder for the stream
+            raise RolloutError(f"{path}: the codec of the video is unknown") from error
         times = index.timestamps - index.timestamps[:1]
     if index.num_frames == 0:
         raise RolloutError(f"{path}: the video has no frames")
@@ -196,7 +200,7 @@ def _rate(spacing: npt.NDArray[np.float64]) -> float | None:
     near = spacing[np.abs(spacing - usual) < 0.1 * usual]
     rate = float(f"{1 / near.mean():.4g}")
     is_rounded = near.max() - near.min() > 1e-6
-    whole = max(1.0, round(rate))
+    whole = float(max(1, round(rate)))
     return whole if is_rounded and abs(near.sum() - len(near) / whole) < 0.0011 else rate
 
 

@@ -5,7 +5,7 @@ per episode. Both end as a list of `EpisodeEntry`.
 """
 
 # pyright: standard
-# (pyarrow ships no type stubs)
+# (json gives untyped values; they are checked here at run time)
 
 import json
 import math
@@ -15,12 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from goalward.errors import RolloutError
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.readers.lerobot.paths import checked_template
+from goalward.rollouts.readers.lerobot.tables import read_columns
 
 
 @dataclass(frozen=True)
@@ -148,18 +146,18 @@ def _packed_entries(root: Path, findings: Findings) -> Iterable[EpisodeEntry]:
     readable = 0
     for path in files:
         try:
-            names = pq.read_schema(path).names
-            # Statistics make up most of the file and are not needed.
-            columns = [name for name in names if not name.startswith("stats/")]
-            rows = read_table(path, columns).to_pylist()
+            rows = read_columns(path, _without_statistics).to_pylist()
             yield from (_packed_entry(row, path) for row in rows)
             readable += 1
         except RolloutError as error:
             findings.damage(str(error))
-        except (pa.ArrowException, OSError, ValueError) as error:
-            findings.damage(f"{path}: the list of episodes cannot be read ({error})")
     if not readable:
         raise RolloutError(f"{folder}: the list of episodes cannot be read")
+
+
+def _without_statistics(names: list[str]) -> list[str]:
+    """They make up most of the file and are not needed."""
+    return [name for name in names if not name.startswith("stats/")]
 
 
 def _packed_entry(row: Mapping[str, Any], path: Path) -> EpisodeEntry:
@@ -240,12 +238,3 @@ def _first_task(tasks: object) -> str | None:
     if isinstance(tasks, Sequence) and tasks and isinstance(tasks[0], str):
         return tasks[0]
     return None
-
-
-def read_table(path: Path, columns: Sequence[str]) -> pa.Table:
-    """Some columns of a parquet file; a failure names the file."""
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            return file.read(columns=list(columns))
-    except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
-        raise RolloutError(f"{path}: not a readable parquet file ({error})") from error

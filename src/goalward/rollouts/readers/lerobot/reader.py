@@ -27,7 +27,7 @@ from goalward.rollouts.labels import (
 from goalward.rollouts.readers.lerobot.frames import Videos, image_frames
 from goalward.rollouts.readers.lerobot.layout import EpisodeEntry, Info, read_episodes, read_info
 from goalward.rollouts.readers.lerobot.paths import DATA_TEMPLATES, locate
-from goalward.rollouts.readers.lerobot.tables import EpisodeTable, episode_tables
+from goalward.rollouts.readers.lerobot.tables import EpisodeTable, FrameTables
 from goalward.rollouts.recording import Found, ReadOptions, Recording, no_proprioception
 
 _PROPRIOCEPTION = ("observation.state", "state")
@@ -121,7 +121,7 @@ class _Reader:
     ) -> list[Recording]:
         """The episodes of one data file; those that cannot be trusted are left out."""
         try:
-            table_of = episode_tables(
+            tables = FrameTables(
                 data_file,
                 required=self.proprioception,
                 optional=[*self.success, *self.terminated],
@@ -131,13 +131,26 @@ class _Reader:
             for entry in entries:
                 findings.leave_out(str(entry.episode_index), str(error))
             return []
+        self._compare_with_declared(tables.column_names, entries[0], findings)
         recordings: list[Recording] = []
         for entry in entries:
             try:
-                recordings.append(self._recording(entry, table_of(entry.episode_index), data_file))
+                table = tables.episode(entry.episode_index)
+                recordings.append(self._recording(entry, table, data_file))
             except RolloutError as error:
                 findings.leave_out(str(entry.episode_index), str(error))
         return recordings
+
+    def _compare_with_declared(
+        self, column_names: Sequence[str], entry: EpisodeEntry, findings: Findings
+    ) -> None:
+        """A renamed feature would otherwise vanish without a word."""
+        there = {*column_names, *entry.camera_numbers}
+        in_tables = {k for k, f in self.info.features.items() if f.get("dtype") != "video"}
+        for name in sorted(in_tables - there):
+            findings.damage(f"{self.info.path}: declares {name}, which the tables do not have")
+        for name in sorted(there - set(self.info.features)):
+            findings.notice(f"{self.info.path}: does not declare {name}, which the files have")
 
     def _recording(self, entry: EpisodeEntry, table: EpisodeTable, data_file: Path) -> Recording:
         if table.num_frames == 0:

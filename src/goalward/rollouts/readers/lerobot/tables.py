@@ -14,7 +14,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goalward.errors import RolloutError
-from goalward.rollouts.readers.lerobot.layout import read_table
+
+
+def read_columns(path: Path, choose: Callable[[list[str]], list[str]]) -> pa.Table:
+    """The columns of a parquet file that `choose` picks from their names; errors name the file."""
+    if not path.is_file():
+        raise RolloutError(f"{path}: the data file is missing")
+    try:
+        # Checksums are verified where the writer stored them, which few do. Threads and read-ahead
+        # only cost time on files this small.
+        with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
+            return file.read(columns=choose(file.schema_arrow.names), use_threads=False)
+    except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
+        raise RolloutError(f"{path}: not a readable parquet file ({error})") from error
 
 
 @dataclass(frozen=True)
@@ -26,40 +38,44 @@ class EpisodeTable:
     rows: npt.NDArray[np.int64]
 
 
-def episode_tables(
-    path: Path, *, required: Sequence[str], optional: Sequence[str], packs_episodes: bool
-) -> Callable[[int], EpisodeTable]:
-    """A function that gives the table of one episode out of this file."""
-    if not path.is_file():
-        raise RolloutError(f"{path}: the data file is missing")
-    available = _column_names(path)
-    keys = ["episode_index", "frame_index"] if packs_episodes else ["frame_index"]
-    for name in (*keys, *required):
-        if name not in available:
-            raise RolloutError(f"{path}: no column {name}")
-    wanted = dict.fromkeys([*keys, *required, *(name for name in optional if name in available)])
-    table = read_table(path, list(wanted))
-    values = {name: _as_array(table.column(name), name, path) for name in wanted}
-    frame_index = values.pop("frame_index")
-    episode_index = values.pop("episode_index", np.zeros(len(frame_index), dtype=np.int64))
-    order = np.lexsort((frame_index, episode_index))
-    episodes, starts = np.unique(episode_index[order], return_index=True)
-    rows_of = dict(zip(episodes.tolist(), np.split(order, starts[1:]), strict=True))
+class FrameTables:
+    """The episodes of one data file.
 
-    def table_of(index: int) -> EpisodeTable:
-        rows = rows_of.get(index if packs_episodes else 0, np.zeros(0, dtype=np.int64))
-        if not np.array_equal(frame_index[rows], np.arange(len(rows))):
-            raise RolloutError(f"{path}: frame_index of episode {index} is not 0, 1, 2, ...")
-        return EpisodeTable(len(rows), {n: column[rows] for n, column in values.items()}, rows)
+    `required` columns must be there, `optional` ones are read if they are. `column_names` are
+    all that the file has.
+    """
 
-    return table_of
+    def __init__(
+        self, path: Path, *, required: Sequence[str], optional: Sequence[str], packs_episodes: bool
+    ) -> None:
+        self._path = path
+        self._packs_episodes = packs_episodes
+        self.column_names: list[str] = []
 
+        def choose(names: list[str]) -> list[str]:
+            self.column_names = names
+            keys = ["episode_index", "frame_index"] if packs_episodes else ["frame_index"]
+            for name in (*keys, *required):
+                if name not in names:
+                    raise RolloutError(f"{path}: no column {name}")
+            return list(dict.fromkeys([*keys, *required, *(n for n in optional if n in names)]))
 
-def _column_names(path: Path) -> list[str]:
-    try:
-        return pq.read_schema(path).names
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise RolloutError(f"{path}: not a readable parquet file ({error})") from error
+        table = read_columns(path, choose)
+        values = {name: _as_array(table.column(name), name, path) for name in table.column_names}
+        self._frame_index = values.pop("frame_index")
+        episode_index = values.pop("episode_index", np.zeros(len(table), dtype=np.int64))
+        self._values = values
+        order = np.lexsort((self._frame_index, episode_index))
+        episodes, starts = np.unique(episode_index[order], return_index=True)
+        self._rows = dict(zip(episodes.tolist(), np.split(order, starts[1:]), strict=True))
+
+    def episode(self, index: int) -> EpisodeTable:
+        """The rows of this episode in order of time; none if the file does not hold it."""
+        rows = self._rows.get(index if self._packs_episodes else 0, np.zeros(0, dtype=np.int64))
+        if not np.array_equal(self._frame_index[rows], np.arange(len(rows))):
+            raise RolloutError(f"{self._path}: frame_index of episode {index} is not 0, 1, 2, ...")
+        columns = {name: column[rows] for name, column in self._values.items()}
+        return EpisodeTable(len(rows), columns, rows)
 
 
 def _as_array(column: pa.ChunkedArray, name: str, path: Path) -> npt.NDArray[Any]:
