@@ -1,7 +1,8 @@
 """goalward: how good a manipulation policy is, from its recorded rollouts alone."""
 
 from goalward.errors import GoalwardError, RolloutError
-from goalward.rollouts.dataset import Rollouts, concatenate
+from goalward.rollouts.concatenation import concatenate
+from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.readers import read
 from goalward.rollouts.readers.arrays import from_arrays

@@ -132,8 +132,14 @@ def write_lerobot(
                 template = V30_VIDEO if packed else V21_VIDEO
                 path = root / template.format(video_key=key, **numbers)
                 name = key.removeprefix("observation.images.")
+                pictures = [p for i in group for p in episodes[i].pictures[name]]
                 write_video(
-                    path, [p for i in group for p in episodes[i].pictures[name]], fps, codec
+                    path,
+                    pictures,
+                    fps,
+                    codec,
+                    key_frame_every=key_frame_every,
+                    options=video_options,
                 )
                 _add_windows(rows[-len(group) :], key, file_index, fps, packed)
     _write_lists(root, tasks, rows, packed)

@@ -5,17 +5,10 @@ import numpy as np
 import pytest
 
 from goalward import Outcome, RolloutError
+from goalward.rollouts.evidence import Evidence, evidence_from_frames, evidence_from_value
 from goalward.rollouts.findings import Findings
-from goalward.rollouts.labels import (
-    Evidence,
-    Label,
-    LabelOptions,
-    Unlabelled,
-    decide,
-    evidence_from_frames,
-    evidence_from_value,
-    read_label_file,
-)
+from goalward.rollouts.label_files import read_label_file
+from goalward.rollouts.labels import Label, LabelOptions, Unlabelled, decide
 
 YES, NO = Evidence(True), Evidence(False)
 

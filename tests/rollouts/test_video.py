@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from rollout_files.lerobot import decoded, distinct_pictures, write_video
@@ -22,6 +23,7 @@ PICTURES = distinct_pictures(41, 32, seed=3)
         ("av1.mp4", "av1", 2, None, {}),
         ("front_index.mp4", "h264", 12, None, {"movflags": "faststart"}),
         ("fragmented.mp4", "h264", 2, None, {"movflags": "frag_keyframe+empty_moov"}),
+        ("quicktime.mov", "h264", 12, None, {}),
         ("matroska.mkv", "h264", 12, None, {}),
         ("mpeg4.avi", "mpeg4", 12, {}, {}),
     ],
@@ -111,14 +113,38 @@ def test_a_cut_video_with_its_index_at_the_end(tmp_path: Path):
         read_index(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"not a video at all, only some text\n" * 9])
-def test_files_that_are_no_videos(tmp_path: Path, content: bytes):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty"),
+        (b"not a video at all, only some text\n" * 9, "does not start like a video"),
+        (b"#EXTM3U\n/etc/passwd\n", "does not start like a video"),
+    ],
+)
+def test_files_that_are_no_videos(tmp_path: Path, content: bytes, message: str):
     path = tmp_path / "x.mp4"
     path.write_bytes(content)
-    with pytest.raises(RolloutError, match="x.mp4: not a readable video"):
+    with pytest.raises(RolloutError, match=f"x.mp4: {message}"):
         read_index(path)
-    with pytest.raises(RolloutError, match="x.mp4: the video cannot be decoded"):
+    with pytest.raises(RolloutError, match="x.mp4: "):
         list(VideoFrames(path, np.array([0.0]), 10.0))
+
+
+def test_a_trimmed_video_has_the_frames_that_are_shown(tmp_path: Path):
+    path = write_video(tmp_path / "whole.mp4", list(PICTURES[:12]), key_frame_every=250)
+    with av.open(str(path)) as source, av.open(str(tmp_path / "cut.mp4"), "w") as target:
+        stream = target.add_stream_from_template(source.streams.video[0])
+        for packet in source.demux(video=0):
+            if packet.pts is not None:
+                # Frames shown before time 0 are kept for decoding and hidden by an edit list.
+                packet.pts, packet.dts = packet.pts - 3 * 1024, packet.dts - 3 * 1024
+                packet.stream = stream
+                target.mux(packet)
+    expected = decoded(tmp_path / "cut.mp4")
+    assert 0 < len(expected) < 12
+    assert read_index(tmp_path / "cut.mp4").num_frames == len(expected)
+    got = list(frames_of(tmp_path / "cut.mp4"))
+    assert all(np.array_equal(a, b) for a, b in zip(got, expected, strict=True))
 
 
 def test_a_missing_file(tmp_path: Path):

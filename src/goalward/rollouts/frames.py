@@ -15,7 +15,7 @@ from goalward.errors import RolloutError
 Image = npt.NDArray[np.uint8]
 
 # A frame of a robot camera is far below this; a header that claims more is damage or an attack.
-MAX_PIXELS = 100_000_000
+MAX_PIXELS = 64_000_000
 
 
 class FrameSource(Protocol):
@@ -134,6 +134,7 @@ def decode_image(encoded: bytes, where: str) -> Image:
     except (
         UnidentifiedImageError,
         PillowImage.DecompressionBombError,
+        PillowImage.DecompressionBombWarning,
         OSError,
         ValueError,
         SyntaxError,  # Pillow's word for a broken PNG

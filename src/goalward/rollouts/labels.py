@@ -4,20 +4,15 @@ A reader hands over the evidence it found per episode; this module chooses the s
 that sources agree, and says which one it used.
 """
 
-import csv
-import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
-
-import numpy as np
-import numpy.typing as npt
 
 from goalward.errors import RolloutError
 from goalward.rollouts.episode import Outcome
+from goalward.rollouts.evidence import Evidence, evidence_from_outcome
 from goalward.rollouts.findings import Findings, some_of
+from goalward.rollouts.label_files import read_label_file
 
 # Where writers put the outcome, most trusted first (docs/formats.md says who writes which).
 SUCCESS_COLUMNS = ("next.success", "is_success", "is_episode_successful", "success")
@@ -36,28 +31,6 @@ ORDER = ("next.success", "is_success", "episode_success", "is_episode_successful
 # counts only where nothing else speaks.
 LAST_RESORT = frozenset({"next.reward", "rewards", "steps/reward"})
 
-_SUCCESS_WORDS = frozenset({"success", "succeeded", "successful", "true", "yes", "y", "1", "1.0"})
-_TIME_OUT_WORDS = frozenset({"time_out", "timeout", "timed_out", "truncated"})
-_FAILURE_WORDS = frozenset({"failure", "failed", "fail", "terminated"})
-_NO_SUCCESS_WORDS = frozenset({"false", "no", "n", "0", "0.0"}) | _FAILURE_WORDS | _TIME_OUT_WORDS
-
-_ID_COLUMNS = ("episode_index", "episode_id", "episode", "id", "path", "video", "file")
-_OUTCOME_COLUMNS = ("outcome", "label")
-_SUCCESS_VALUE_COLUMNS = ("success", "is_success", "episode_success")
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What one source says about one episode.
-
-    `outcome` is set where the source tells a time-out from a failure; `goal_frame` where it
-    says when the goal was reached.
-    """
-
-    success: bool
-    goal_frame: int | None = None
-    outcome: Outcome | None = None
-
 
 @dataclass(frozen=True)
 class Unlabelled:
@@ -74,157 +47,6 @@ class Unlabelled:
 class Label:
     outcome: Outcome
     goal_frame: int | None
-
-
-# ---- evidence ----------------------------------------------------------------------------------
-
-
-def evidence_from_frames(values: npt.ArrayLike) -> Evidence | None:
-    """A column with one entry per frame: success if any is true, at the first that is.
-
-    True on every frame of the episode says that the episode succeeded but not when: the goal
-    frame stays open. Returns None if the numbers are not just 0 and 1 (a dense reward, say).
-
-    >>> evidence_from_frames([False, True, True])
-    Evidence(success=True, goal_frame=1, outcome=None)
-    >>> evidence_from_frames([1.0, 1.0])
-    Evidence(success=True, goal_frame=None, outcome=None)
-    >>> evidence_from_frames([0.2, 0.7]) is None
-    True
-    """
-    column = np.asarray(values)
-    if column.dtype.kind in "OUS":
-        words = [evidence_from_value(value) for value in column.tolist()]
-        if any(word is None for word in words):
-            return None
-        column = np.array([word is not None and word.success for word in words])
-    if column.ndim != 1 or len(column) == 0 or column.dtype.kind not in "biuf":
-        return None
-    if column.dtype.kind != "b" and not np.isin(column, (0, 1)).all():
-        return None
-    true_frames = np.flatnonzero(column)
-    if len(true_frames) == 0:
-        return Evidence(False)
-    return Evidence(True, None if len(true_frames) == len(column) else int(true_frames[0]))
-
-
-def evidence_from_value(value: object) -> Evidence | None:
-    """One entry per episode: a boolean, 0 or 1, or a word. None if it says nothing.
-
-    A two-valued field cannot tell a time-out from a failure, so "failure" there only means
-    that the goal was not reached.
-
-    >>> evidence_from_value("failure")
-    Evidence(success=False, goal_frame=None, outcome=None)
-    """
-    word = _as_word(value)
-    if word in _SUCCESS_WORDS:
-        return Evidence(True)
-    return Evidence(False) if word in _NO_SUCCESS_WORDS else None
-
-
-def _evidence_from_outcome(value: object) -> Evidence | None:
-    word = _as_word(value)
-    if word in _TIME_OUT_WORDS:
-        return Evidence(False, outcome=Outcome.TIME_OUT)
-    if word in _FAILURE_WORDS:
-        return Evidence(False, outcome=Outcome.FAILURE)
-    return evidence_from_value(value)
-
-
-def _as_word(value: object) -> str:
-    if isinstance(value, bytes):
-        value = value.decode(errors="replace")
-    if isinstance(value, np.generic):
-        value = cast(object, value.item())
-    return re.sub(r"[\s-]+", "_", str(value).strip().lower())
-
-
-# ---- label files -------------------------------------------------------------------------------
-
-
-def read_label_file(path: Path) -> dict[str, Evidence]:
-    """Labels by episode from a csv or json file.
-
-    csv: a header with one of episode_index, episode_id, episode, id, path and one of success
-    (true or false) or outcome (success, time_out, failure), optionally goal_frame. json: a list
-    of such rows, or an object {"0": true, "1": "failure"}.
-    """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RolloutError(f"{path}: cannot read the label file ({error})") from error
-    rows = _json_rows(text, path) if path.suffix.lower() == ".json" else _csv_rows(text, path)
-    labels: dict[str, Evidence] = {}
-    for number, row in rows:
-        key, evidence = _row_label(row, f"{path}, {number}")
-        if key in labels and labels[key] != evidence:
-            raise RolloutError(f"{path}, {number}: episode {key} has two different labels")
-        labels[key] = evidence
-    if not labels:
-        raise RolloutError(f"{path}: the label file holds no labels")
-    return labels
-
-
-def _csv_rows(text: str, path: Path) -> Iterable[tuple[str, Mapping[str, object]]]:
-    try:
-        for number, row in enumerate(csv.DictReader(text.splitlines()), start=2):
-            yield f"line {number}", {str(key).strip().lower(): v for key, v in row.items()}
-    except csv.Error as error:
-        raise RolloutError(f"{path}: not a csv file ({error})") from error
-
-
-def _json_rows(text: str, path: Path) -> Iterable[tuple[str, Mapping[str, object]]]:
-    try:
-        content: Any = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise RolloutError(f"{path}: not a json file ({error})") from error
-    if isinstance(content, dict):
-        content = cast(dict[str, Any], content)
-        content = content.get("episodes", content)
-    if isinstance(content, dict):
-        for key, value in cast(dict[str, Any], content).items():
-            row = cast(dict[str, object], value) if isinstance(value, dict) else {"outcome": value}
-            yield f"episode {key}", {"episode": key, **row}
-    elif isinstance(content, list):
-        for number, row in enumerate(cast(list[Any], content)):
-            if not isinstance(row, dict):
-                raise RolloutError(f"{path}, entry {number}: wanted an object, got {row!r}")
-            yield f"entry {number}", cast(dict[str, object], row)
-    else:
-        raise RolloutError(f"{path}: wanted a list or an object of labels")
-
-
-def _row_label(row: Mapping[str, object], where: str) -> tuple[str, Evidence]:
-    id_column = next((name for name in _ID_COLUMNS if row.get(name) not in (None, "")), None)
-    if id_column is None:
-        raise RolloutError(f"{where}: no episode named; columns: {', '.join(map(str, row))}")
-    evidence = None
-    for name in (*_OUTCOME_COLUMNS, *_SUCCESS_VALUE_COLUMNS):
-        if row.get(name) in (None, ""):
-            continue
-        parse = _evidence_from_outcome if name in _OUTCOME_COLUMNS else evidence_from_value
-        evidence = parse(row[name])
-        if evidence is None:
-            raise RolloutError(
-                f"{where}: {name} is {row[name]!r}; use true or false, or success, time_out "
-                "or failure"
-            )
-        break
-    if evidence is None:
-        raise RolloutError(
-            f"{where}: neither success nor outcome given; columns: {', '.join(map(str, row))}"
-        )
-    goal_frame = row.get("goal_frame")
-    if goal_frame not in (None, ""):
-        try:
-            evidence = Evidence(evidence.success, int(str(goal_frame)), evidence.outcome)
-        except ValueError as error:
-            raise RolloutError(f"{where}: goal_frame is {goal_frame!r}") from error
-    return str(row[id_column]).strip(), evidence
-
-
-# ---- the decision ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -297,7 +119,7 @@ def _stated_labels(
         return None
     word = str(options.labels)
     if word in set(Outcome):
-        evidence = _evidence_from_outcome(word)
+        evidence = evidence_from_outcome(word)
         assert evidence is not None
         chosen = {episode.episode_id: evidence for episode in episodes}
         label_source = f"{word} for every episode, as stated"
@@ -319,14 +141,16 @@ def match_labels(
 ) -> tuple[dict[str, Evidence], list[str]]:
     """Labels by episode id, and the names in the file that fit no episode."""
     chosen: dict[str, Evidence] = {}
-    used: set[str] = set()
     for episode in episodes:
-        for name in (episode.episode_id, *episode.other_names):
-            if name in by_name:
-                chosen[episode.episode_id] = by_name[name]
-                used.add(name)
-                break
-    return chosen, [name for name in by_name if name not in used]
+        names = [n for n in (episode.episode_id, *episode.other_names) if n in by_name]
+        if names:
+            chosen[episode.episode_id] = by_name[names[0]]
+    # A row may name its episode twice; it fits if one of its names does.
+    fitting = {id(evidence) for evidence in chosen.values()}
+    rows: dict[int, str] = {}
+    for name, evidence in by_name.items():
+        rows.setdefault(id(evidence), name)
+    return chosen, [name for row, name in rows.items() if row not in fitting]
 
 
 def _from_success_key(

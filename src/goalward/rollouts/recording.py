@@ -9,9 +9,10 @@ import numpy as np
 from goalward.errors import RolloutError
 from goalward.rollouts.dataset import Rollouts, Source
 from goalward.rollouts.episode import Episode, FloatArray, first_bad_row
+from goalward.rollouts.evidence import Evidence
 from goalward.rollouts.findings import Findings, some_of
 from goalward.rollouts.frames import FlippedFrames, FrameSource, matching_name
-from goalward.rollouts.labels import Evidence, LabelOptions, Unlabelled, decide
+from goalward.rollouts.labels import LabelOptions, Unlabelled, decide
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goalward.errors import RolloutError
+from goalward.rollouts.video_container import container_of
 
 # FFmpeg's names, so that they compare with what data sets declare.
 _CODEC_NAMES = {
@@ -29,8 +30,9 @@ _CODEC_NAMES = {
     b"mp4v": "mpeg4",
 }
 _DECODER_CODECS = {"libdav1d": "av1", "libaom-av1": "av1", "libvpx-vp9": "vp9"}
-_CONTAINERS = frozenset({b"moov", b"trak", b"mdia", b"minf", b"stbl"})
+_CONTAINERS = frozenset({b"moov", b"trak", b"edts", b"mdia", b"minf", b"stbl"})
 _MAX_TABLE_BYTES = 1 << 28
+_MAX_FRAMES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,11 @@ class VideoIndex:
 def read_index(path: Path) -> VideoIndex:
     """The index of the first video stream; RolloutError if there is none to be had."""
     try:
-        with path.open("rb") as file:
-            is_mp4 = file.read(12)[4:8] in (b"ftyp", b"moov", b"mdat", b"free", b"wide", b"skip")
-            if is_mp4:
+        if container_of(path) == "mp4":
+            with path.open("rb") as file:
                 index = _Mp4(file, path).index()
-                if index is not None:
-                    return index
-    except FileNotFoundError:
-        raise RolloutError(f"{path}: the video file is missing") from None
+            if index is not None:
+                return index
     except OSError as error:
         raise RolloutError(f"{path}: cannot be read ({error})") from error
     return _demuxed_index(path)
@@ -75,7 +74,13 @@ def _demuxed_index(path: Path) -> VideoIndex:
             if not container.streams.video:
                 raise RolloutError(f"{path}: holds no video")
             stream = container.streams.video[0]
-            ticks = [packet.pts for packet in container.demux(stream) if packet.size]
+            if stream.codec_context is None:  # pyright: ignore[reportUnnecessaryComparison]
+                raise RolloutError(f"{path}: the video has an unknown codec")
+            ticks = [
+                packet.pts
+                for packet in container.demux(stream)
+                if packet.size and not packet.is_discard
+            ]
             shown = [tick for tick in ticks if tick is not None]
             if not shown or len(shown) != len(ticks) or stream.time_base is None:
                 raise RolloutError(f"{path}: the video has no usable timestamps")
@@ -101,13 +106,20 @@ class _Mp4:
         self._size = file.seek(0, 2)
 
     def index(self) -> VideoIndex | None:
-        """None for a layout that keeps no sample tables (fragmented files)."""
+        """None for a layout with no sample tables (fragmented), or where they are not all.
+
+        An edit list can leave out frames that the tables have; what is left to see is then
+        better told by FFmpeg.
+        """
         moov = self._top_level(b"moov")
         if moov is None:
             raise RolloutError(f"{self._path}: the video is cut off (it has no sample tables)")
         try:
             for track in (body for kind, body in _boxes(moov) if kind == b"trak"):
-                tables = dict(_leaves(track))
+                tables: dict[bytes, bytes] = {}
+                for kind, content in _leaves(track):
+                    # QuickTime repeats some names further down; the first is the one meant.
+                    tables.setdefault(kind, content)
                 if tables.get(b"hdlr", b"")[8:12] == b"vide":
                     return self._index_of(tables)
         except (struct.error, IndexError, KeyError, ValueError, OverflowError) as error:
@@ -143,6 +155,8 @@ class _Mp4:
         width, height = struct.unpack(">HH", description[40:44])
         version = tables[b"mdhd"][0]
         (timescale,) = struct.unpack_from(">I", tables[b"mdhd"], 20 if version == 1 else 12)
+        if timescale == 0:
+            raise ValueError("no time scale")
         sizes = _sample_sizes(tables[b"stsz"])
         if len(sizes) == 0:
             return None
@@ -150,6 +164,8 @@ class _Mp4:
         ticks = np.concatenate([[0], np.cumsum(decode_times)[:-1]])
         if b"ctts" in tables:
             ticks = ticks + _expanded(tables[b"ctts"], len(sizes), np.dtype(">i4"))
+        if _leaves_out_frames(tables.get(b"elst"), int(ticks.min())):
+            return None
         ticks = np.sort(ticks) - ticks.min()
         ends = _sample_offsets(tables, sizes) + sizes
         intact = np.flatnonzero(ends > self._size)
@@ -160,6 +176,23 @@ class _Mp4:
             timestamps=ticks / timescale,
             num_intact=int(intact[0]) if len(intact) else len(sizes),
         )
+
+
+def _leaves_out_frames(edit_list: bytes | None, first_tick: int) -> bool:
+    """Whether an edit list does more than move the first frame to the start.
+
+    That one edit is what encoders write for B-frames. Its duration is not checked: it covers the
+    track in every file that was not trimmed by hand, and those start later as well or have
+    several edits.
+    """
+    if edit_list is None:
+        return False
+    (count,) = struct.unpack_from(">I", edit_list, 4)
+    if count != 1:
+        return True
+    wide = edit_list[0] == 1
+    (media_time,) = struct.unpack_from(">q" if wide else ">i", edit_list, 16 if wide else 12)
+    return media_time != first_tick
 
 
 def _boxes(body: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -189,7 +222,7 @@ def _table(box: bytes, offset: int, num_rows: int, row: npt.DTypeLike) -> npt.ND
 def _sample_sizes(stsz: bytes) -> npt.NDArray[np.int64]:
     uniform, num_samples = struct.unpack_from(">II", stsz, 4)
     if uniform:
-        if num_samples > _MAX_TABLE_BYTES:
+        if num_samples > _MAX_FRAMES:
             raise ValueError("too many samples")
         return np.full(num_samples, uniform, dtype=np.int64)
     return _table(stsz, 12, num_samples, ">u4").astype(np.int64)

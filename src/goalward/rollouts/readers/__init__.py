@@ -20,12 +20,13 @@ class Format:
     looks_like: str
     recognises: Callable[[Path], bool]
     find: Callable[[Path, ReadOptions, Findings], Found]
+    has_filter_keys: bool = False
 
 
 FORMATS = (
     Format("lerobot", "a folder with meta/info.json", lerobot.recognises, lerobot.find),
     Format("libero", "HDF5 as LIBERO writes it", libero.recognises, libero.find),
-    Format("robomimic", "HDF5 with data/demo_0", robomimic.recognises, robomimic.find),
+    Format("robomimic", "HDF5 with data/demo_0", robomimic.recognises, robomimic.find, True),
     Format("rlds", "a folder of .tfrecord files", rlds.recognises, rlds.find),
     # Last: other formats hold videos as well.
     Format("videos", "a folder of rollout videos", video_folder.recognises, video_folder.find),
@@ -61,6 +62,8 @@ def read(
         strict=strict,
     )
     chosen = detect(path)
+    if filter_key is not None and not chosen.has_filter_keys:
+        raise RolloutError(f"{path}: {chosen.name} data sets have no filter keys")
     findings = Findings(strict=strict)
     try:
         found = chosen.find(path, options, findings)

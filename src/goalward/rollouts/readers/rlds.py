@@ -41,8 +41,6 @@ def recognises(path: Path) -> bool:
 
 def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
     """Every episode of every record file; no picture is decoded."""
-    if options.filter_key is not None:
-        raise RolloutError(f"{path}: RLDS data sets have no filter keys, got {options.filter_key}")
     shards = _chosen_shards(path, findings)
     scan = _Scan(options, findings, _short_names(shards))
     promised = _promised_records(shards[0].path.parent, findings)

@@ -119,7 +119,7 @@ def _prefixes(files: Sequence[Path]) -> list[str]:
 def _read_file(
     path: Path, prefix: str, layout: Layout, options: ReadOptions, findings: Findings
 ) -> list[Recording]:
-    with opened(path, for_text=True) as hdf5_file:
+    with opened(path) as hdf5_file:
         root = hdf5_file["/"].id
         data = child(root, "data", path)
         if not isinstance(data, Group):

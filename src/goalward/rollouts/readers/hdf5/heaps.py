@@ -1,7 +1,7 @@
 """A file handle for the HDF5 library that looks at text heaps before the library does.
 
 Text attributes lie in "global heaps". In one of these a free block of size 0, which a stretch of
-zeros is, sends the library (1.14 and 2.0) into an endless loop that no signal handler ends. The
+zeros is, sends the library (seen with 2.0.0) into an endless loop that no signal handler ends. The
 library reads through this handle instead, and a heap it could not leave is an `OSError`.
 """
 
@@ -18,13 +18,12 @@ class WatchedFile(io.RawIOBase):
     """A file open for reading, whose heaps are checked as they pass by."""
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_RDONLY)
-        self._size = os.fstat(self._file).st_size
+        self._file = path.open("rb", buffering=0)
+        self._size = path.stat().st_size
         self._position = 0
 
     def close(self) -> None:
-        if not self.closed:
-            os.close(self._file)
+        self._file.close()
         super().close()
 
     def readable(self) -> bool:
@@ -43,7 +42,7 @@ class WatchedFile(io.RawIOBase):
 
     def readinto(self, buffer: memoryview, /) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
         # A few bytes more, in case a heap begins where this piece ends.
-        piece = os.pread(self._file, len(buffer) + len(SIGNATURE) - 1, self._position)
+        piece = self._bytes_at(self._position, len(buffer) + len(SIGNATURE) - 1)
         found = piece.find(SIGNATURE)
         while found >= 0:
             self._check_heap(self._position + found)
@@ -53,11 +52,15 @@ class WatchedFile(io.RawIOBase):
         self._position += count
         return count
 
+    def _bytes_at(self, start: int, count: int) -> bytes:
+        self._file.seek(start)
+        return self._file.read(count)
+
     def _check_heap(self, start: int) -> None:
-        size = int.from_bytes(os.pread(self._file, 8, start + 8), "little")
+        size = int.from_bytes(self._bytes_at(start + 8, 8), "little")
         if not HEADER_SIZE <= size <= min(self._size - start, MAX_HEAP_SIZE):
             raise OSError(f"a text heap at byte {start} claims {size} bytes")
-        if not _can_be_left(os.pread(self._file, size, start)):
+        if not _can_be_left(self._bytes_at(start, size)):
             raise OSError(f"the text heap at byte {start} is damaged")
 
 

@@ -10,6 +10,7 @@ declared but never written is damage: the library would hand out zeros for it.
 
 import json
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from typing import Any
 import h5py
 import numpy as np
 import numpy.typing as npt
-from h5py import h5a, h5d, h5l, h5o, h5s, h5z  # pyright: ignore[reportAttributeAccessIssue]
+from h5py import h5a, h5d, h5f, h5i, h5l, h5o, h5s, h5z  # pyright: ignore[reportAttributeAccessIssue]
 
 # The library's low level: an episode's headers are read twice as fast as through its objects.
 from h5py.h5d import DatasetID as Stored
@@ -72,21 +73,21 @@ def damage_named(where: object) -> Iterator[None]:
 
 
 @contextmanager
-def opened(path: Path, *, for_text: bool = False) -> Iterator[h5py.File]:
-    """The file, open for reading; every failure inside the block names it.
-
-    Only a file opened `for_text` may be asked for text, and it is a fifth slower.
-    """
+def opened(path: Path) -> Iterator[h5py.File]:
+    """The file, open for reading; every failure inside the block names it."""
     with damage_named(path):
         if not path.is_file():  # opening a pipe would wait for ever
             raise DamagedFile(f"{path}: is not a file")
-        if for_text:
-            with WatchedFile(path) as watched, h5py.File(watched, "r") as file:
-                yield file
-        else:
-            cache = {"rdcc_nbytes": CHUNK_CACHE_BYTES}
-            with h5py.File(path, "r", locking="best-effort", **cache) as file:
-                yield file
+        with h5py.File(path, "r", locking="best-effort", rdcc_nbytes=CHUNK_CACHE_BYTES) as file:
+            yield file
+
+
+@contextmanager
+def _watched(item: Group | Stored) -> Iterator[Any]:
+    """The same group or data set by way of a handle that can be asked for text."""
+    path = Path(os.fsdecode(h5f.get_name(item)))
+    with WatchedFile(path) as watched, h5py.File(watched, "r") as file:
+        yield file[h5i.get_name(item)]
 
 
 def hdf5_files(path: Path) -> list[Path]:
@@ -147,7 +148,12 @@ def attribute(item: Any, name: str) -> Any:
     stored = h5a.open(item, name.encode())
     if math.prod(stored.shape) != 1 or stored.get_storage_size() > MAX_ATTRIBUTE_SIZE:
         return None
-    value: Any = h5py.AttributeManager(_Holder(item))[name]
+    if stored.dtype.kind == "O":
+        with _watched(item) as watched:
+            value: Any = watched.attrs[name]
+    else:
+        value = np.empty(stored.shape, stored.dtype)
+        stored.read(value)
     if isinstance(value, np.ndarray):
         value = value.reshape(-1)[0]
     if isinstance(value, bytes):
@@ -155,13 +161,6 @@ def attribute(item: Any, name: str) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return value if isinstance(value, str | bool | int | float) else None
-
-
-@dataclass(frozen=True)
-class _Holder:
-    """What h5py's reader of attributes wants to be given: anything with an id."""
-
-    id: Any
 
 
 def json_attribute(item: Any, name: str) -> dict[str, Any]:
@@ -267,7 +266,8 @@ def checked_values(
     """All the numbers, known to lie in this file."""
     checked_codec(dataset, header, file_size, where)
     if header.dtype.kind == "O":
-        return h5py.Dataset(dataset)[()]
+        with _watched(dataset) as watched:
+            return watched[()]
     values = np.empty(header.shape, header.dtype)
     dataset.read(h5s.ALL, h5s.ALL, values)
     return values

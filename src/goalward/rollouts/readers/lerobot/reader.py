@@ -11,18 +11,16 @@ import numpy as np
 
 from goalward.errors import RolloutError
 from goalward.rollouts.episode import FloatArray
+from goalward.rollouts.evidence import Evidence, evidence_from_frames, evidence_from_value
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.frames import FrameSource
+from goalward.rollouts.label_files import read_label_file
 from goalward.rollouts.labels import (
     LABEL_FILES,
     REWARD_COLUMNS,
     SUCCESS_COLUMNS,
     SUCCESS_FIELDS,
     TERMINATED_COLUMNS,
-    Evidence,
-    evidence_from_frames,
-    evidence_from_value,
-    read_label_file,
 )
 from goalward.rollouts.readers.lerobot.frames import Videos, image_frames
 from goalward.rollouts.readers.lerobot.layout import EpisodeEntry, Info, read_episodes, read_info
