@@ -1,5 +1,6 @@
 """From what a reader found on disk to a data set: damage left out, outcomes decided."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,6 +73,7 @@ class Found:
 def assemble(found: Found, options: ReadOptions, findings: Findings) -> Rollouts:
     """The data set: damaged episodes left out, outcomes decided, everything checked."""
     recordings = [r for r in found.recordings if _usable(r, found.path, findings)]
+    recordings = _of_usual_size(recordings, found.path, findings)
     if not recordings:
         raise RolloutError(f"{found.path}: no usable episode. {_reasons(findings)}")
     labels, label_source = decide(
@@ -128,13 +130,31 @@ def _usable(recording: Recording, path: Path, findings: Findings) -> bool:
     return True
 
 
+def _of_usual_size(
+    recordings: Sequence[Recording], path: Path, findings: Findings
+) -> list[Recording]:
+    """The episodes with as many proprioceptive numbers per frame as most of them have."""
+    sizes = Counter(recording.proprioception.shape[1] for recording in recordings)
+    kept: list[Recording] = []
+    for recording in recordings:
+        size, usual = recording.proprioception.shape[1], sizes.most_common(1)[0][0]
+        if size == usual:
+            kept.append(recording)
+        else:
+            findings.leave_out(
+                recording.episode_id,
+                f"{path}: {size} proprioceptive numbers per frame where others have {usual}",
+            )
+    return kept
+
+
 def _flipped(cameras: Mapping[str, FrameSource]) -> dict[str, FrameSource]:
     return {name: FlippedFrames(source) for name, source in cameras.items()}
 
 
 def _reasons(findings: Findings) -> str:
     if not findings.left_out:
-        return "It holds no episodes."
+        return " ".join(["It holds no episodes.", *findings.warnings])
     first = findings.left_out[0]
     more = len(findings.left_out) - 1
     return f"Episode {first.episode_id}: {first.reason}" + (f" (and {more} more)" if more else "")

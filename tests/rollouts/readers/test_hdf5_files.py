@@ -77,3 +77,10 @@ def test_a_folder_with_libero_among_others(tmp_path: Path):
     hdf5.write_libero(tmp_path / "b.hdf5")
     with pytest.raises(RolloutError, match=r"b\.hdf5: the folder mixes LIBERO"):
         read(tmp_path)
+
+
+def test_a_folder_in_which_no_file_can_be_read(tmp_path: Path):
+    for name in ("a.hdf5", "b.hdf5"):
+        (tmp_path / name).write_bytes(b"torn")
+    with pytest.raises(RolloutError, match=r"b\.hdf5: cannot be read"):
+        read(tmp_path)

@@ -219,7 +219,10 @@ def test_a_label_file_may_use_any_unique_name(tmp_path: Path) -> None:
         ({"steps__observation__state": [0.0] * 11}, "state has 11 numbers, which do not divide"),
         ({"steps__action": [0.0] * 11}, "steps/action has 11 numbers"),
         ({"steps__success": [0, 1]}, "steps/success has 2 values for 5 steps"),
-        ({"steps__observation__state": [0.0] * 10}, "has 2 proprioceptive numbers per frame"),
+        (
+            {"steps__observation__state": [0.0] * 10},
+            "2 proprioceptive numbers per frame where others have 3",
+        ),
         ({"steps__observation__state": [float("nan")] * 15}, "NaN or infinity at frame 0"),
         ({"steps__observation__image_0": [b"\xff\xd8\xff"] * 4}, "not a readable picture"),
     ],

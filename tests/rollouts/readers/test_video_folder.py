@@ -440,9 +440,7 @@ def test_a_time_scale_of_zero_is_damage(tmp_path: Path, clip: Path) -> None:
 def test_a_codec_nobody_knows_is_damage(tmp_path: Path) -> None:
     path = videos.write_video(tmp_path / "rollout_x_success.mkv", 4)
     path.write_bytes(path.read_bytes().replace(b"V_MPEG4/ISO/AVC", b"V_MPEGX/ISO/AVC"))
-    with pytest.raises(
-        RolloutError, match=r"x_success.mkv: the video has an unknown codec"
-    ):
+    with pytest.raises(RolloutError, match=r"x_success.mkv: the video has an unknown codec"):
         read(tmp_path)
 
 

@@ -10,7 +10,7 @@ again, one record at a time, when they are asked for.
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from goalward.errors import RolloutError
 from goalward.rollouts.findings import Findings, some_of
 from goalward.rollouts.readers.rlds_episode import LOOKED_FOR, TERMINAL, LastRecord, read_episode
-from goalward.rollouts.readers.tfrecord import Example, Record, RecordPlace, read_records
+from goalward.rollouts.readers.tfrecord import Example, Record, read_records
 from goalward.rollouts.recording import Found, ReadOptions, Recording
 
 _FILE_NAME = re.compile(r"(?P<stem>.+)\.tfrecord(?:-(?P<index>\d{1,9})-of-(?P<count>\d{1,9}))?")
@@ -51,7 +51,7 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
             findings.damage(
                 f"{shard.path}: {num_records} records were found, dataset_info.json has {wanted}"
             )
-    recordings = _with_one_size(scan.recordings, scan.places, findings)
+    recordings = scan.recordings
     if any(recording.terminated for recording in recordings) and scan.all_terminal:
         # Most writers set is_terminal on the last step whatever happened there: it says that an
         # episode was cut short only where another episode of the data set ends without it.
@@ -72,7 +72,6 @@ class _Scan:
         self, options: ReadOptions, findings: Findings, short_names: dict[Path, str]
     ) -> None:
         self.recordings: list[Recording] = []
-        self.places: dict[str, RecordPlace] = {}
         self.keys: list[str] = []
         self.all_terminal = True
         self._options = options
@@ -113,31 +112,8 @@ class _Scan:
             return
         if TERMINAL in example:
             self.all_terminal = self.all_terminal and recording.terminated
-        self.places[episode_id] = record.place
         names = (*number, *recording.other_names)
         self.recordings.append(replace(recording, episode_id=episode_id, other_names=names))
-
-
-def _with_one_size(
-    recordings: Sequence[Recording], places: Mapping[str, RecordPlace], findings: Findings
-) -> list[Recording]:
-    """The episodes with as many proprioceptive numbers per frame as most of them have."""
-    if not recordings:
-        return []
-    sizes = Counter(recording.proprioception.shape[1] for recording in recordings)
-    usual = sizes.most_common(1)[0][0]
-    kept: list[Recording] = []
-    for recording in recordings:
-        size = recording.proprioception.shape[1]
-        if size == usual:
-            kept.append(recording)
-        else:
-            findings.leave_out(
-                recording.episode_id,
-                f"{places[recording.episode_id]}: has {size} proprioceptive numbers per frame, "
-                f"other episodes have {usual}",
-            )
-    return kept
 
 
 def _with_unique_names(recordings: Sequence[Recording]) -> list[Recording]:

@@ -8,7 +8,6 @@ have is left out; otherwise one broken recording would take a camera from all of
 # pyright: standard
 # (h5py ships no type stubs)
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -64,7 +63,6 @@ def read_demos(file: DemoFile, names: Sequence[bytes]) -> list[Recording]:
                 if values is not None:
                     rewards[demo.episode_id] = values
             recordings.append(recording)
-    recordings = _of_usual_size(file, recordings)
     return _with_rewards(file, recordings, rewards) if rewards else recordings
 
 
@@ -132,22 +130,6 @@ def _camera(file: DemoFile, demo: Demo, group: Group, key: str) -> FrameSource:
 
 
 # ---- over all episodes of the file -------------------------------------------------------------
-
-
-def _of_usual_size(file: DemoFile, recordings: Sequence[Recording]) -> list[Recording]:
-    """Without the episodes whose proprioception has another size than most."""
-    sizes = Counter(recording.proprioception.shape[1] for recording in recordings)
-    if len(sizes) < 2:
-        return list(recordings)
-    usual = sizes.most_common(1)[0][0]
-    for recording in recordings:
-        size = recording.proprioception.shape[1]
-        if size != usual:
-            file.findings.leave_out(
-                recording.episode_id,
-                f"{file.path}: {size} proprioceptive numbers per frame where others have {usual}",
-            )
-    return [r for r in recordings if r.proprioception.shape[1] == usual]
 
 
 def _with_rewards(

@@ -98,11 +98,13 @@ def find_demos(
     """Every episode of the file or of the files in the folder, as far as it can be trusted."""
     files = hdf5_files(path)
     recordings: list[Recording] = []
+    num_damaged = 0
     for file_path, prefix in zip(files, _prefixes(files), strict=True):
         try:
             recordings += _read_file(file_path, prefix, layout, options, findings)
         except DamagedFile as error:
-            if len(files) == 1:
+            num_damaged += 1
+            if num_damaged == len(files):
                 raise
             findings.damage(f"{error}; none of its episodes is used")
     return recordings
