@@ -78,6 +78,14 @@ def test_split_is_by_episode_stratified_and_seeded(successes, others, fraction, 
                 assert tested <= whole
 
 
+def test_single_episodes_of_their_kind_are_pooled_over_tasks():
+    train, test = make(6, 6, tasks=[f"t{i}" for i in range(12)]).split(0.5)
+    assert (len(train), len(test)) == (6, 6)
+    assert test.success.sum() == 3
+    train, test = make(1, 1).split(0.5)
+    assert (len(train), len(test)) == (2, 0)
+
+
 def test_another_seed_splits_differently():
     rollouts = make(20, 20)
     assert rollouts.split(seed=0)[1].ids != rollouts.split(seed=1)[1].ids

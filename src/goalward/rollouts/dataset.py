@@ -249,14 +249,14 @@ class Rollouts(Sequence[Episode]):
         """Training and test episodes, with every task and outcome in the same proportion.
 
         Whole episodes go to one side: neighbouring frames are near copies of each other, and a
-        split by frame would test on what was trained on. A group of two or more episodes is on
-        both sides whatever the fraction; a single episode of its kind goes to training.
+        split by frame would test on what was trained on. Two or more episodes of a task and
+        outcome are on both sides whatever the fraction; single ones are pooled over tasks.
         """
         if not 0 < test_fraction < 1:
             raise ValueError(f"test_fraction must lie between 0 and 1, got {test_fraction}")
         test: list[int] = []
-        for (task, outcome), positions in self._groups().items():
-            shuffled = generator(seed, "split", task, outcome).permutation(positions)
+        for purpose, positions in self._strata().items():
+            shuffled = generator(seed, "split", *purpose).permutation(positions)
             num_test = round(test_fraction * len(positions))
             if len(positions) > 1:
                 num_test = min(max(num_test, 1), len(positions) - 1)
@@ -285,11 +285,16 @@ class Rollouts(Sequence[Episode]):
             chosen += shuffled[: num_episodes // 2].tolist()
         return self._view(sorted(chosen))
 
-    def _groups(self) -> dict[tuple[str, Outcome], list[int]]:
-        groups: dict[tuple[str, Outcome], list[int]] = {}
+    def _strata(self) -> dict[tuple[str, ...], list[int]]:
+        """Positions by task and outcome; the only episode of its kind by outcome alone."""
+        groups: dict[tuple[str, ...], list[int]] = {}
         for position, episode in enumerate(self):
             groups.setdefault((episode.task, episode.outcome), []).append(position)
-        return groups
+        strata = {kind: positions for kind, positions in groups.items() if len(positions) > 1}
+        for (_, outcome), positions in groups.items():
+            if len(positions) == 1:
+                strata.setdefault((outcome,), []).extend(positions)
+        return strata
 
     def with_features(self, features: FloatArray) -> "Rollouts":
         """The same episodes with these numbers per frame."""
