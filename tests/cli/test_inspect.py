@@ -41,7 +41,7 @@ def test_the_table(data_set: Path):
     for line in (
         "lerobot v3.0",
         "4: 2 success, 2 time-out",
-        "task 1  2 time-out",
+        "2 time-out: task 1",
         "6 to 9 frames, median 7.5 (quartiles 6.75, 8.25); 30 in all",
         "9 frames (the longest episode); 25% of episodes end exactly there",
         "10 frames per second",
@@ -106,7 +106,7 @@ def test_what_was_left_out_is_shown(data_set: Path, tmp_path: Path):
     episodes[2].state[1, 0] = np.nan
     root = write_lerobot(tmp_path / "set", episodes)
     result = goalward("inspect", root)
-    assert "left out: 1 episodes" in result.stdout
+    assert "left out: 1 episode" in result.stdout
     assert "NaN or infinity at frame 1" in result.stdout
     strict = goalward("inspect", root, "--strict")
     assert strict.returncode == 1

@@ -247,8 +247,8 @@ def test_overriding_is_said(tmp_path: Path):
     findings = Findings()
     path = write(tmp_path, "a.csv", "episode_index,success\n0,false\n1,true\n9,true\n")
     decided(episodes_with({"s": YES}, {"s": YES}), LabelOptions(labels=path), findings)
-    assert "names 1 episodes that are not in the data set: 9" in findings.warnings[0]
-    assert findings.warnings[1] == "label file a.csv overrides s in 1 episodes: 0"
+    assert "names 1 episode not in the data set: 9" in findings.warnings[0]
+    assert findings.warnings[1] == "label file a.csv overrides s in 1 episode: 0"
 
 
 def test_one_word_for_every_episode():

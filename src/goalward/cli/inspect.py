@@ -16,6 +16,7 @@ from goalward.files import written_whole
 from goalward.rollouts.contact_sheet import contact_sheet
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
+from goalward.rollouts.findings import counted, some_of
 from goalward.rollouts.inspection import Inspection, TaskFacts, inspect
 
 _COLOURS = {Outcome.SUCCESS: "green", Outcome.TIME_OUT: "yellow", Outcome.FAILURE: "red"}
@@ -79,7 +80,7 @@ def _print_facts(facts: Inspection, console: Console) -> None:
     table.add_row("format", facts.format)
     table.add_row("episodes", f"{facts.episodes}: {_outcomes(facts)}")
     for task in facts.tasks[:_MOST_TASKS]:
-        table.add_row("task", f"{escape(task.task or '(no text)')}  {_outcomes(task)}")
+        table.add_row("task", f"{_outcomes(task)}: {escape(task.task or '(no text)')}")
     if len(facts.tasks) > _MOST_TASKS:
         table.add_row("", f"and {len(facts.tasks) - _MOST_TASKS} more tasks")
     lengths = facts.lengths
@@ -96,7 +97,7 @@ def _print_facts(facts: Inspection, console: Console) -> None:
         "there",
     )
     if facts.early_goals:
-        table.add_row("goal", f"{facts.early_goals} successes go on after the goal was reached")
+        table.add_row("goal", f"reached before the last frame in {facts.early_goals} successes")
     table.add_row("rate", "unknown" if facts.fps is None else f"{facts.fps:g} frames per second")
     for camera in facts.cameras:
         sizes = ", ".join(f"{w} x {h}" if w else "size unknown" for h, w in camera.sizes)
@@ -123,18 +124,17 @@ def _outcomes(facts: Inspection | TaskFacts) -> str:
 
 def _print_findings(facts: Inspection, console: Console) -> None:
     if facts.left_out:
-        console.print(f"\n[bold red]left out: {len(facts.left_out)} episodes[/]")
+        console.print(f"\n[bold red]left out: {counted(facts.left_out)}[/]")
         by_reason = Counter(left_out.reason for left_out in facts.left_out)
-        for reason, count in by_reason.most_common(10):
+        for reason, _ in by_reason.most_common(10):
             ids = [left_out.episode_id for left_out in facts.left_out if left_out.reason == reason]
-            more = f" and {count - 5} more" if count > 5 else ""
-            console.print(f"  episode {', '.join(ids[:5])}{more}: {reason}", markup=False)
+            console.print(f"  episode {some_of(ids)}: {reason}", markup=False, soft_wrap=True)
         if len(by_reason) > 10:
             console.print(f"  and {len(by_reason) - 10} more reasons (--json lists all)")
     if facts.warnings:
         console.print("\n[bold yellow]warnings[/]")
         for text in facts.warnings:
-            console.print(f"  {text}", markup=False)
+            console.print(f"  {text}", markup=False, soft_wrap=True)
 
 
 def _episode_row(rollouts: Rollouts, position: int) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """What a reader notices on the way: episodes it leaves out, and things the user should know."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from goalward.errors import RolloutError
@@ -46,7 +47,15 @@ class Findings:
             self.warnings.append(text)
 
 
-def some_of(names: list[str], most: int = 5) -> str:
+def counted(names: Sequence[object], what: str = "episode") -> str:
+    """
+    >>> counted(["0"]), counted(["0", "1"])
+    ('1 episode', '2 episodes')
+    """
+    return f"{len(names)} {what}" + ("" if len(names) == 1 else "s")
+
+
+def some_of(names: Sequence[str], most: int = 5) -> str:
     """The first few names and how many more there are.
 
     >>> some_of(["0", "1", "2", "3"], most=2)

@@ -11,7 +11,7 @@ from pathlib import Path
 from goalward.errors import RolloutError
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.evidence import Evidence, evidence_from_outcome
-from goalward.rollouts.findings import Findings, some_of
+from goalward.rollouts.findings import Findings, counted, some_of
 from goalward.rollouts.label_files import read_label_file
 
 # Where writers put the outcome, most trusted first (docs/formats.md says who writes which).
@@ -129,7 +129,7 @@ def _stated_labels(
         label_source = f"label file {Path(options.labels).name}"
         if unknown:
             findings.notice(
-                f"{options.labels}: names {len(unknown)} episodes that are not in the data set: "
+                f"{options.labels}: names {counted(unknown)} not in the data set: "
                 f"{some_of(unknown)}"
             )
     _notice_overridden(episodes, chosen, label_source, findings)
@@ -199,7 +199,7 @@ def _check_agreement(episodes: Sequence[Unlabelled], best: str, other: str, wher
     ]
     if disagree:
         raise RolloutError(
-            f"{where}: {best} and {other} disagree on {len(disagree)} episodes: "
+            f"{where}: {best} and {other} disagree on {counted(disagree)}: "
             f"{some_of(disagree)}. Say which is right with --success-key or --labels."
         )
 
@@ -236,8 +236,7 @@ def _notice_overridden(
         ]
         if overridden:
             findings.notice(
-                f"{label_source} overrides {name} in {len(overridden)} episodes: "
-                f"{some_of(overridden)}"
+                f"{label_source} overrides {name} in {counted(overridden)}: {some_of(overridden)}"
             )
 
 

@@ -1,7 +1,7 @@
 """From what a reader found on disk to a data set: damage left out, outcomes decided."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from goalward.errors import RolloutError
 from goalward.rollouts.dataset import Rollouts, Source
 from goalward.rollouts.episode import Episode, FloatArray, first_bad_row
 from goalward.rollouts.evidence import Evidence
-from goalward.rollouts.findings import Findings, some_of
+from goalward.rollouts.findings import Findings, counted, some_of
 from goalward.rollouts.frames import FlippedFrames, FrameSource, matching_name
 from goalward.rollouts.labels import LabelOptions, Unlabelled, decide
 
@@ -23,6 +23,7 @@ class ReadOptions:
     `cameras` and `proprioception` choose by name (None: all cameras, the format's usual
     proprioception; empty: none). `filter_key` names a subset where the format has them. `flip`
     turns images upside down (None: as the file says). `strict` makes damage an error.
+    `on_progress` is called with how much has been read and how much there is.
     """
 
     label: LabelOptions = field(default_factory=LabelOptions)
@@ -31,6 +32,7 @@ class ReadOptions:
     filter_key: str | None = None
     flip: bool | None = None
     strict: bool = False
+    on_progress: Callable[[int, int], None] = lambda done, total: None
 
     def chosen_cameras(self, names: Sequence[str], where: str) -> list[str]:
         """Those of the recorded cameras that the user wants, in the user's order."""
@@ -104,7 +106,7 @@ def assemble(found: Found, options: ReadOptions, findings: Findings) -> Rollouts
     ]
     single = [episode.id for episode in episodes if episode.num_frames == 1]
     if single:
-        findings.notice(f"{len(single)} episodes have a single frame: {some_of(single)}")
+        findings.notice(f"{counted(single)} of a single frame: {some_of(single)}")
     source = Source(
         format=found.format,
         path=str(found.path),

@@ -210,7 +210,7 @@ def test_a_label_file_that_contradicts_the_data(tmp_path: Path):
     root = write_lerobot(tmp_path, four())
     labels = root / "meta" / "episode_labels.csv"
     labels.write_text("episode_index,success\n0,true\n1,true\n2,true\n3,false\n")
-    with pytest.raises(RolloutError, match="disagree on 1 episodes: 1"):
+    with pytest.raises(RolloutError, match="disagree on 1 episode: 1"):
         goalward.read(root)
     assert goalward.read(root, labels=labels).success.tolist() == [True, True, True, False]
 
@@ -355,7 +355,7 @@ def test_a_video_one_frame_longer_or_shorter(tmp_path: Path, change: int):
         )
     else:
         assert len(rollouts) == 4
-        assert "longer than the table in 1 episodes (1)" in rollouts.warnings[0]
+        assert "longer than the table in 1 episode (1)" in rollouts.warnings[0]
         assert len(list(rollouts[1].frames("front"))) == 6
 
 
@@ -383,7 +383,7 @@ def test_one_frame_episodes(tmp_path: Path):
         write_lerobot(tmp_path, [make_episode(1, True), make_episode(4, False)])
     )
     assert rollouts.goal_frames.tolist() == [0, -1]
-    assert "1 episodes have a single frame: 0" in rollouts.warnings
+    assert "1 episode of a single frame: 0" in rollouts.warnings
     assert len(list(rollouts[0].frames("front"))) == 1
 
 

@@ -180,7 +180,7 @@ def test_words_are_labels_too_and_sources_must_agree(tmp_path: Path) -> None:
     word = rlds.make_episode(3, None, episode_metadata__episode_success=[b"failure"])
     assert read(one_file(tmp_path, word)).success.tolist() == [False]
     torn = rlds.make_episode(3, True, steps__is_success=[0, 0, 0])
-    with pytest.raises(RolloutError, match="disagree on 1 episodes"):
+    with pytest.raises(RolloutError, match="disagree on 1 episode"):
         read(one_file(tmp_path, torn))
 
 

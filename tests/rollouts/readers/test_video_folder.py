@@ -361,7 +361,7 @@ def test_a_csv_with_a_bad_row_is_named(tmp_path: Path, clip: Path) -> None:
 def test_sources_that_disagree_are_an_error(tmp_path: Path, clip: Path) -> None:
     place(clip, tmp_path / "rollout_x_success.mp4")
     (tmp_path / "labels.csv").write_text("file,success\nrollout_x_success.mp4,false\n")
-    with pytest.raises(RolloutError, match="file name and labels.csv disagree on 1 episodes"):
+    with pytest.raises(RolloutError, match="file name and labels.csv disagree on 1 episode"):
         read(tmp_path)
     assert read(tmp_path, success_key="labels.csv").success.tolist() == [False]
 

@@ -44,13 +44,15 @@ def read(
     filter_key: str | None = None,
     flip: bool | None = None,
     strict: bool = False,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Rollouts:
     """Rollouts from a file or folder in any format of `FORMATS`, found by looking.
 
     `labels` (a csv or json file, or an outcome that holds for every episode) and `success_key`
     (a column or field) say where outcomes come from when the data does not, or override it.
     `horizon` is the number of frames after which the clock ran out. An episode that cannot be
-    trusted is left out and listed in `left_out`; with `strict` it is an error.
+    trusted is left out and listed in `left_out`; with `strict` it is an error. `on_progress` is
+    called with how much has been read and how much there is.
     """
     path = Path(path)
     options = ReadOptions(
@@ -60,6 +62,7 @@ def read(
         filter_key=filter_key,
         flip=flip,
         strict=strict,
+        on_progress=on_progress,
     )
     chosen = detect(path)
     if filter_key is not None and not chosen.has_filter_keys:

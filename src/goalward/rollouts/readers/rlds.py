@@ -44,7 +44,8 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
     shards = _chosen_shards(path, findings)
     scan = _Scan(options, findings, _short_names(shards))
     promised = _promised_records(shards[0].path.parent, findings)
-    for shard in shards:
+    for number, shard in enumerate(shards):
+        options.on_progress(number, len(shards))
         num_records = scan.read(shard)
         wanted = promised.get((shard.split, shard.index), num_records)
         if num_records != wanted:

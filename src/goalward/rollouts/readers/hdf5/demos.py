@@ -54,7 +54,8 @@ def read_demos(file: DemoFile, names: Sequence[bytes]) -> list[Recording]:
     chosen = choose(file, demos)
     recordings: list[Recording] = []
     rewards: dict[str, npt.NDArray[Any]] = {}
-    for demo in demos:
+    for number, demo in enumerate(demos):
+        file.options.on_progress(number, len(demos))
         with left_out_if_damaged(file, demo.episode_id, demo.where):
             group = child(file.data, demo.name, demo.where)
             recording = _recording(file, demo, group, chosen)

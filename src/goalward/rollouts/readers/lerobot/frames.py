@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goalward.errors import RolloutError
-from goalward.rollouts.findings import Findings, some_of
+from goalward.rollouts.findings import Findings, counted, some_of
 from goalward.rollouts.frames import EncodedFrames, FrameSource
 from goalward.rollouts.readers.lerobot.layout import EpisodeEntry, Info
 from goalward.rollouts.readers.lerobot.paths import VIDEO_TEMPLATES, is_inside, locate
@@ -90,7 +90,7 @@ class Videos:
     def report(self) -> None:
         for camera, episodes in self.longer.items():
             self.findings.damage(
-                f"{camera}: the video is longer than the table in {len(episodes)} episodes "
+                f"{camera}: the video is longer than the table in {counted(episodes)} "
                 f"({some_of(episodes)}); frames are matched by time, what is left over is not used"
             )
 

@@ -52,7 +52,8 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
     )
     recordings: list[Recording] = []
     groups = _by_data_file(path, info, read_episodes(path, info, findings), findings)
-    for data_file, entries in groups.items():
+    for number, (data_file, entries) in enumerate(groups.items()):
+        options.on_progress(number, len(groups))
         recordings += reader.recordings(data_file, entries, findings)
     reader.videos.report()
     recordings.sort(key=lambda recording: int(recording.episode_id))
