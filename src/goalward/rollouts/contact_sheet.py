@@ -13,11 +13,11 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.frames import Image
 
-# Readable by people who cannot tell red from green (Okabe and Ito).
+# Readable by people who cannot tell red from green (after Okabe and Ito, and Tol).
 OUTCOME_COLOURS = {
     Outcome.SUCCESS: (0, 158, 115),
     Outcome.TIME_OUT: (230, 159, 0),
-    Outcome.FAILURE: (213, 94, 0),
+    Outcome.FAILURE: (136, 34, 85),
 }
 _BACKGROUND = (250, 250, 250)
 _TEXT = (30, 30, 30)
