@@ -8,6 +8,8 @@ from pathlib import Path
 import av
 import numpy as np
 import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rollout_files.lerobot import V21_VIDEO, distinct_pictures, make_episode, write_lerobot
 
@@ -41,7 +43,13 @@ def test_memory_stays_flat_over_100_000_frames(tmp_path: Path):
     lines = (root / "meta/episodes.jsonl").read_text().splitlines()
     for index in range(2, num_episodes):
         shutil.copy(first, first.with_name(f"episode_{index:06d}.mp4"))
-        shutil.copy(table, table.with_name(f"episode_{index:06d}.parquet"))
+        rows = pq.read_table(table)
+        position = rows.column_names.index("episode_index")
+        numbers = pa.array(np.full(num_frames, index))
+        pq.write_table(
+            rows.set_column(position, "episode_index", numbers),
+            table.with_name(f"episode_{index:06d}.parquet"),
+        )
         lines.append(lines[0].replace('"episode_index": 0', f'"episode_index": {index}'))
     (root / "meta/episodes.jsonl").write_text("\n".join(lines))
     rollouts = goalward.read(root)

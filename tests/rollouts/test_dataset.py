@@ -187,3 +187,39 @@ def test_features_can_be_attached_to_a_view():
     assert other.features.shape == (view.num_frames, 5)
     with pytest.raises(RolloutError, match="features have 1 rows"):
         view.with_features(np.ones((1, 5), np.float32))
+
+
+def test_select_takes_masks_and_refuses_nonsense():
+    rollouts = make(2, 2)
+    assert rollouts.select(rollouts.success).ids == ("0", "1")
+    for wrong in ([True], [0.5], [1, 1]):
+        with pytest.raises(ValueError, match="mask|whole numbers|twice"):
+            rollouts.select(wrong)
+
+
+def test_outcomes_by_name():
+    assert make(1, 2).where(outcome="time_out").ids == ("1", "2")
+    with pytest.raises(ValueError, match="sucess"):
+        make(1, 2).where(outcome="sucess")
+
+
+@pytest.mark.parametrize("wrong", ["False", float("nan"), 0.3, None])
+def test_only_true_and_false_are_labels(wrong):
+    with pytest.raises(RolloutError, match="success must be true or false"):
+        from_arrays([np.zeros((2, 1))], [wrong])
+
+
+def test_goal_frames_must_fit():
+    with pytest.raises(RolloutError, match="a time_out episode has no goal frame"):
+        from_arrays([np.zeros((2, 1))], [False], goal_frames=[1])
+    with pytest.raises(RolloutError, match="whole numbers"):
+        from_arrays([np.zeros((3, 1))], [True], goal_frames=[1.7])
+    with pytest.raises(RolloutError, match="images for 1 of 2 episodes"):
+        from_arrays(
+            [np.zeros((2, 1))] * 2, [1, 0], images={"a": [np.zeros((2, 2, 2, 3), np.uint8)]}
+        )
+
+
+def test_a_single_data_set_is_not_a_list_of_them():
+    with pytest.raises(RolloutError, match="takes a list"):
+        concatenate(make(1, 1))

@@ -7,7 +7,7 @@ import pytest
 from goalward import Outcome, RolloutError
 from goalward.rollouts.evidence import Evidence, evidence_from_frames, evidence_from_value
 from goalward.rollouts.findings import Findings
-from goalward.rollouts.label_files import read_label_file
+from goalward.rollouts.label_files import labels_by_episode, read_label_file
 from goalward.rollouts.labels import Label, LabelOptions, Unlabelled, decide
 
 YES, NO = Evidence(True), Evidence(False)
@@ -176,10 +176,10 @@ def test_episodes_without_a_label_are_left_out_and_named():
 def test_all_successes_raise_a_survivorship_warning():
     findings = Findings()
     decided(episodes_with({"s": YES}, {"s": YES}), findings=findings)
-    assert "every one of the 2 episodes is a success" in findings.warnings[0]
+    assert "all episodes (2) are successes" in findings.warnings[0]
     findings = Findings()
     decided(episodes_with({"s": NO}, {"s": NO}), findings=findings)
-    assert findings.warnings == ["none of the 2 episodes is a success"]
+    assert findings.warnings == ["none of the episodes (2) is a success"]
     findings = Findings()
     decided(episodes_with({"s": NO}, {"s": YES}), findings=findings)
     assert findings.warnings == []
@@ -266,6 +266,9 @@ def test_one_word_for_every_episode():
         ("a.csv", "episode_index,won\n3,true\n", "neither success nor outcome given"),
         ("a.csv", "episode_index,success\n3,true\n3,false\n", "episode 3 has two different"),
         ("a.csv", "episode_index,success,goal_frame\n3,true,x\n", "goal_frame is 'x'"),
+        ("a.csv", "episode_index,success,success\n3,true,false\n", "a column stands there twice"),
+        ("a.csv", "episode_index,success,outcome\n3,false,success\n", "contradict each other"),
+        ("a.json", '{"0": true, "0": false}', "a key stands there twice"),
         ("a.json", "{", "not a json file"),
         ("a.json", "[" * 100_000, "not a json file"),
         ("a.json", "[1]", "entry 0: wanted an object"),
@@ -275,13 +278,13 @@ def test_one_word_for_every_episode():
 def test_bad_label_files(tmp_path: Path, name, content, message):
     path = write(tmp_path, name, content)
     with pytest.raises(RolloutError, match=message) as caught:
-        read_label_file(path)
+        labels_by_episode(read_label_file(path, str), path)
     assert str(path) in str(caught.value)
 
 
 def test_a_label_file_that_is_not_there(tmp_path: Path):
     with pytest.raises(RolloutError, match=r"none.csv: cannot read the label file"):
-        read_label_file(tmp_path / "none.csv")
+        read_label_file(tmp_path / "none.csv", str)
 
 
 def test_a_goal_outside_the_episode_is_left_out(tmp_path: Path):
@@ -289,3 +292,47 @@ def test_a_goal_outside_the_episode_is_left_out(tmp_path: Path):
     findings = Findings()
     decided(episodes_with({}, {}), LabelOptions(labels=path), findings)
     assert "puts the goal at frame 99 of an episode with 5 frames" in findings.left_out[0].reason
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "id,episode_index,success\n1,0,true\n0,1,false\n",
+        "episode_index,success\n0.0,1.0\n1.0,0.0\n",
+        "episode,success\nepisode_000000,yes\nepisode_000001,no\n",
+        "path,episode_index,success\n/x/a.mp4,0,true\n/x/b.mp4,1,false\n",
+    ],
+)
+def test_spellings_people_use(tmp_path: Path, content: str):
+    labels = LabelOptions(labels=write(tmp_path, "a.csv", content))
+    assert outcomes(episodes_with({}, {}), labels) == [Outcome.SUCCESS, Outcome.TIME_OUT]
+
+
+def test_a_path_is_more_specific_than_a_number(tmp_path: Path):
+    path = write(tmp_path, "a.csv", "episode,path,success\n1,/data/0.mp4,true\n0,1.mp4,false\n")
+    episodes = [Unlabelled(str(i), 5, {}, other_names=(f"{i}.mp4",)) for i in range(2)]
+    assert outcomes(episodes, LabelOptions(labels=path)) == [Outcome.SUCCESS, Outcome.TIME_OUT]
+
+
+def test_two_names_of_one_episode_must_agree(tmp_path: Path):
+    path = write(tmp_path, "a.csv", "episode,success\ndemo_3,true\n3,false\n")
+    episodes = [Unlabelled("demo_3", 5, {}, other_names=("3",))]
+    with pytest.raises(RolloutError, match="has two different labels"):
+        decided(episodes, LabelOptions(labels=path))
+
+
+def test_a_label_file_that_fits_nothing_shows_both_sides(tmp_path: Path):
+    path = write(tmp_path, "a.csv", "episode,success\nfoo,true\nbar,false\n")
+    with pytest.raises(RolloutError, match="it names foo, bar; they are called 0, 1"):
+        decided(episodes_with({}, {}), LabelOptions(labels=path))
+
+
+def test_a_reward_does_not_say_when():
+    evidence = {"is_success": YES, "next.reward": Evidence(True, 1)}
+    assert decided(episodes_with(evidence))[0]["0"].goal_frame == 4
+
+
+def test_episodes_beyond_the_horizon_are_noticed():
+    findings = Findings()
+    decided(episodes_with({"s": YES}, {"s": NO}), LabelOptions(horizon=3), findings)
+    assert "2 episodes longer than the horizon of 3 frames: 0, 1" in findings.warnings

@@ -16,6 +16,8 @@ def concatenate(parts: Sequence[Rollouts]) -> Rollouts:
     Episode ids that occur in more than one part are written as `part/id`, with the name of the
     part's folder.
     """
+    if isinstance(parts, Rollouts):
+        raise RolloutError("concatenate takes a list of data sets")
     parts = [part for part in parts if len(part)]
     if not parts:
         raise RolloutError("nothing to concatenate: no episodes")

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from goalward.errors import RolloutError
-from goalward.rollouts.episode import Episode, FloatArray, Outcome
-from goalward.rollouts.findings import LeftOut
+from goalward.rollouts.episode import Episode, FloatArray, Outcome, first_bad_row
+from goalward.rollouts.findings import LeftOut, counted
 from goalward.rollouts.frames import Image
 from goalward.seeds import generator
 
@@ -71,10 +71,8 @@ class Rollouts(Sequence[Episode]):
         episodes = tuple(episodes)
         _check_unique_ids(episodes)
         lengths = np.array([episode.num_frames for episode in episodes], dtype=np.int64)
-        if features is not None and len(features) != lengths.sum():
-            raise RolloutError(
-                f"features have {len(features)} rows, the episodes {lengths.sum()} frames"
-            )
+        if features is not None:
+            _check_features(features, episodes, lengths)
         self._storage = _Storage(
             episodes=episodes,
             starts=np.cumsum(lengths) - lengths,
@@ -111,7 +109,7 @@ class Rollouts(Sequence[Episode]):
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{int((self.outcomes == o).sum())} {o}" for o in Outcome)
-        return f"Rollouts({len(self)} episodes: {counts}; {self.num_frames} frames)"
+        return f"Rollouts({counted(self)}: {counts}; {self.num_frames} frames)"
 
     def episode(self, episode_id: str) -> Episode:
         """The episode with this id."""
@@ -232,15 +230,25 @@ class Rollouts(Sequence[Episode]):
     # ---- views -------------------------------------------------------------------------------
 
     def select(self, positions: npt.ArrayLike) -> "Rollouts":
-        """The episodes at these positions, in this order."""
-        return self._view(positions)
+        """The episodes at these positions, in this order, or where a boolean array is true."""
+        chosen = np.asarray(positions)
+        if chosen.dtype == np.bool_:
+            if chosen.shape != (len(self),):
+                raise ValueError(f"{len(self)} episodes, but a mask of shape {chosen.shape}")
+            chosen = np.flatnonzero(chosen)
+        if chosen.size and chosen.dtype.kind not in "iu":
+            raise ValueError(f"positions must be whole numbers, got {chosen.dtype}")
+        if len(np.unique(chosen)) < chosen.size:
+            raise ValueError("positions name an episode twice")
+        return self._view(chosen)
 
     def filter(self, keep: Callable[[Episode], bool]) -> "Rollouts":
         """The episodes for which `keep` is true."""
         return self._view([i for i, episode in enumerate(self) if keep(episode)])
 
-    def where(self, *, outcome: Outcome | None = None, task: str | None = None) -> "Rollouts":
+    def where(self, *, outcome: Outcome | str | None = None, task: str | None = None) -> "Rollouts":
         """The episodes with this outcome and this task."""
+        outcome = None if outcome is None else Outcome(outcome)
         return self.filter(
             lambda e: (outcome is None or e.outcome is outcome) and (task is None or e.task == task)
         )
@@ -299,6 +307,23 @@ class Rollouts(Sequence[Episode]):
     def with_features(self, features: FloatArray) -> "Rollouts":
         """The same episodes with these numbers per frame."""
         return Rollouts(tuple(self), features=features, sources=self.sources)
+
+
+def _check_features(features: FloatArray, episodes: Sequence[Episode], lengths: IndexArray) -> None:
+    if features.ndim != 2:
+        raise RolloutError(f"features must be (frames, size), got shape {features.shape}")
+    if len(features) != lengths.sum():
+        raise RolloutError(
+            f"features have {len(features)} rows, the episodes {lengths.sum()} frames"
+        )
+    bad = first_bad_row(features)
+    if bad is not None:
+        ends = np.cumsum(lengths)
+        index = int(np.searchsorted(ends, bad, side="right"))
+        frame = bad - int(ends[index] - lengths[index])
+        raise RolloutError(
+            f"episode {episodes[index].id}: features hold NaN or infinity at frame {frame}"
+        )
 
 
 def _check_unique_ids(episodes: Sequence[Episode]) -> None:

@@ -130,6 +130,9 @@ def decode_image(encoded: bytes, where: str) -> Image:
         with PillowImage.open(io.BytesIO(encoded)) as picture:
             if picture.width * picture.height > MAX_PIXELS:
                 raise RolloutError(f"{where}: image of {picture.width} x {picture.height} pixels")
+            if picture.mode.startswith(("I", "F")):
+                # Converting would clip to white: depth, or an image of 16 bits.
+                raise RolloutError(f"{where}: image of mode {picture.mode}, wanted 8 bits")
             return np.asarray(picture.convert("RGB"))
     except (
         UnidentifiedImageError,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from goalward.errors import RolloutError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import LeftOut
@@ -72,6 +73,8 @@ class Inspection:
 
 def inspect(rollouts: Rollouts) -> Inspection:
     """The facts of a data set, without decoding a frame."""
+    if not len(rollouts):
+        raise RolloutError("there are no episodes to inspect")
     lengths = rollouts.lengths
     given = [source.horizon for source in rollouts.sources if source.horizon is not None]
     horizon = given[0] if given else int(lengths.max())

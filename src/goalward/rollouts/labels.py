@@ -12,7 +12,7 @@ from goalward.errors import RolloutError
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.evidence import Evidence, evidence_from_outcome
 from goalward.rollouts.findings import Findings, counted, some_of
-from goalward.rollouts.label_files import read_label_file
+from goalward.rollouts.label_files import by_spelling, labels_by_episode, read_label_file
 
 # Where writers put the outcome, most trusted first (docs/formats.md says who writes which).
 SUCCESS_COLUMNS = ("next.success", "is_success", "is_episode_successful", "success")
@@ -90,6 +90,7 @@ def decide(
     elif options.success_key is not None:
         chosen, label_source = _from_success_key(episodes, options.success_key, where, holds)
     else:
+        holds = " ".join([holds, *findings.warnings])
         chosen, label_source = _from_best_source(episodes, where, looked_for, holds)
     labels: dict[str, Label] = {}
     for episode in episodes:
@@ -124,9 +125,17 @@ def _stated_labels(
         chosen = {episode.episode_id: evidence for episode in episodes}
         label_source = f"{word} for every episode, as stated"
     else:
-        by_name = read_label_file(Path(options.labels))
-        chosen, unknown = match_labels(by_name, episodes)
-        label_source = f"label file {Path(options.labels).name}"
+        path = Path(options.labels)
+        names = {n: e.episode_id for e in episodes for n in (e.episode_id, *e.other_names)}
+        labels = read_label_file(path, by_spelling(names))
+        chosen = labels_by_episode(labels, path)
+        label_source = f"label file {path.name}"
+        unknown = [label.name for label in labels if label.episode_id is None]
+        if not chosen:
+            raise RolloutError(
+                f"{path}: fits none of the {len(episodes)} episodes: it names {some_of(unknown)}; "
+                f"they are called {some_of([e.episode_id for e in episodes])}"
+            )
         if unknown:
             findings.notice(
                 f"{options.labels}: names {counted(unknown)} not in the data set: "
@@ -134,23 +143,6 @@ def _stated_labels(
             )
     _notice_overridden(episodes, chosen, label_source, findings)
     return chosen, label_source
-
-
-def match_labels(
-    by_name: Mapping[str, Evidence], episodes: Sequence[Unlabelled]
-) -> tuple[dict[str, Evidence], list[str]]:
-    """Labels by episode id, and the names in the file that fit no episode."""
-    chosen: dict[str, Evidence] = {}
-    for episode in episodes:
-        names = [n for n in (episode.episode_id, *episode.other_names) if n in by_name]
-        if names:
-            chosen[episode.episode_id] = by_name[names[0]]
-    # A row may name its episode twice; it fits if one of its names does.
-    fitting = {id(evidence) for evidence in chosen.values()}
-    rows: dict[int, str] = {}
-    for name, evidence in by_name.items():
-        rows.setdefault(id(evidence), name)
-    return chosen, [name for row, name in rows.items() if row not in fitting]
 
 
 def _from_success_key(
@@ -209,7 +201,11 @@ def _label(episode: Unlabelled, evidence: Evidence, horizon: int | None) -> Labe
         goal_frame = evidence.goal_frame
         if goal_frame is None:
             # Another source may have seen when: a label file says that, next.success says when.
-            marked = [e.goal_frame for e in episode.evidence.values() if e.goal_frame is not None]
+            marked = [
+                e.goal_frame
+                for name, e in episode.evidence.items()
+                if e.goal_frame is not None and name not in LAST_RESORT
+            ]
             goal_frame = marked[0] if marked else episode.num_frames - 1
         return Label(Outcome.SUCCESS, goal_frame)
     if evidence.outcome is not None:
@@ -249,13 +245,19 @@ def _notice_imbalance(
     outcomes = [label.outcome for label in labels.values()]
     if all(outcome is Outcome.SUCCESS for outcome in outcomes):
         findings.notice(
-            f"every one of the {len(outcomes)} episodes is a success: some recorders drop "
+            f"all episodes ({len(outcomes)}) are successes: some recorders drop "
             "time-outs without a word, and then nothing here says how good the policy is"
         )
     elif Outcome.SUCCESS not in outcomes:
-        findings.notice(f"none of the {len(outcomes)} episodes is a success")
+        findings.notice(f"none of the episodes ({len(outcomes)}) is a success")
     if options.horizon is None:
         return
+    longer = [e.episode_id for e in episodes if e.num_frames > options.horizon]
+    if longer:
+        findings.notice(
+            f"{counted(longer)} longer than the horizon of {options.horizon} frames: "
+            f"{some_of(longer)}"
+        )
     shorter = {
         e.num_frames
         for e in episodes

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from goalward.rollouts.episode import Episode, FloatArray, first_bad_row
 from goalward.rollouts.evidence import Evidence
 from goalward.rollouts.findings import Findings, counted, some_of
 from goalward.rollouts.frames import FlippedFrames, FrameSource, matching_name
-from goalward.rollouts.labels import LabelOptions, Unlabelled, decide
+from goalward.rollouts.labels import LAST_RESORT, LabelOptions, Unlabelled, decide
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,8 @@ def assemble(found: Found, options: ReadOptions, findings: Findings) -> Rollouts
     """The data set: damaged episodes left out, outcomes decided, everything checked."""
     recordings = [r for r in found.recordings if _usable(r, found.path, findings)]
     recordings = _of_usual_size(recordings, found.path, findings)
+    recordings = _without_dense_rewards(recordings, options.label.success_key, findings)
+    _notice_rare_cameras(recordings, findings)
     if not recordings:
         raise RolloutError(f"{found.path}: no usable episode. {_reasons(findings)}")
     labels, label_source = decide(
@@ -148,6 +150,29 @@ def _of_usual_size(
                 f"{path}: {size} proprioceptive numbers per frame where others have {usual}",
             )
     return kept
+
+
+def _without_dense_rewards(
+    recordings: Sequence[Recording], success_key: str | None, findings: Findings
+) -> list[Recording]:
+    """A reward that is more than 0 and 1 in any episode is a label in none."""
+    dense: set[str] = set()
+    for name in LAST_RESORT:
+        labelled = sum(name in recording.evidence for recording in recordings)
+        if name != success_key and 0 < labelled < len(recordings):
+            dense.add(name)
+            findings.notice(f"{name} is not 0 and 1 in every episode, so it is no label")
+    return [
+        replace(r, evidence={name: e for name, e in r.evidence.items() if name not in dense})
+        for r in recordings
+    ]
+
+
+def _notice_rare_cameras(recordings: Sequence[Recording], findings: Findings) -> None:
+    counts = Counter(camera for recording in recordings for camera in recording.cameras)
+    for camera, count in counts.items():
+        if count < len(recordings):
+            findings.notice(f"camera {camera} is in {count} of {len(recordings)} episodes only")
 
 
 def _flipped(cameras: Mapping[str, FrameSource]) -> dict[str, FrameSource]:

@@ -1,5 +1,6 @@
 """LeRobot data sets as the library writes them, and as real ones look."""
 
+import io
 import json
 import shutil
 from pathlib import Path
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from rollout_files.lerobot import (
     V21_VIDEO,
     decoded,
@@ -20,6 +22,7 @@ from rollout_files.lerobot import (
 
 import goalward
 from goalward import Outcome, RolloutError
+from goalward.rollouts.frames import decode_image
 
 VERSIONS = ("v3.0", "v2.1")
 CAMERA = "observation.images.front"
@@ -394,6 +397,157 @@ def test_frames_out_of_order_in_the_table_are_put_in_order(tmp_path: Path):
     assert np.array_equal(goalward.read(root).proprioception, whole)
 
 
+def test_frames_are_matched_by_the_times_in_the_table(tmp_path: Path):
+    """A table that keeps every second frame of the video, numbered anew."""
+    root = write_lerobot(
+        tmp_path, [make_episode(10, True), make_episode(10, False)], version="v2.1"
+    )
+    expected = decoded(video_of(root, "v2.1", 0))
+
+    def thinned(table: pa.Table) -> pa.Table:
+        table = table.take(pa.array([1, 3, 5, 7, 9]))
+        position = table.column_names.index("frame_index")
+        return table.set_column(position, "frame_index", pa.array(np.arange(5)))
+
+    edit_table(data_of(root, "v2.1", 0), thinned)
+    lines = (root / "meta/episodes.jsonl").read_text().splitlines()
+    lines[0] = lines[0].replace('"length": 10', '"length": 5')
+    (root / "meta/episodes.jsonl").write_text("\n".join(lines))
+    got = list(goalward.read(root)[0].frames("front"))
+    assert all(np.array_equal(g, expected[i]) for g, i in zip(got, [1, 3, 5, 7, 9], strict=True))
+
+
+def test_a_rate_that_is_not_the_videos_leaves_the_episodes_out(tmp_path: Path):
+    root = write_lerobot(tmp_path, [make_episode(10, i == 0, seed=i) for i in range(3)], fps=20)
+    edit_info(root, fps=10)
+    path = data_of(root, "v3.0")
+    edit_table(path, lambda table: table.drop_columns(["timestamp"]))
+    with pytest.raises(RolloutError, match="no usable episode"):
+        goalward.read(root)
+
+
+def edit_list(root: Path, change):
+    edit_table(root / "meta/episodes/chunk-000/file-000.parquet", change)
+
+
+def set_cell(name: str, row: int, value):
+    def change(table: pa.Table) -> pa.Table:
+        values = table.column(name).to_pylist()
+        values[row] = value
+        return table.set_column(table.column_names.index(name), name, pa.array(values))
+
+    return change
+
+
+def test_windows_that_overlap(tmp_path: Path):
+    root = write_lerobot(tmp_path, [make_episode(6, i == 0, seed=i) for i in range(3)])
+    edit_list(root, set_cell(f"videos/{CAMERA}/from_timestamp", 1, 0.0))
+    edit_list(root, set_cell(f"videos/{CAMERA}/to_timestamp", 1, 0.6))
+    rollouts = goalward.read(root)
+    assert rollouts.ids == ("2",)
+    assert "another episode claims the same part" in rollouts.left_out[0].reason
+
+
+def test_a_window_that_does_not_fit_the_table(tmp_path: Path):
+    root = write_lerobot(tmp_path, four())
+    edit_list(root, set_cell(f"videos/{CAMERA}/to_timestamp", 3, 2.4))
+    rollouts = goalward.read(root)
+    assert rollouts.ids == ("0", "1", "2")
+    assert (
+        "part of the video has 6 frames in 0.6 s, its table 8 at 10" in rollouts.left_out[0].reason
+    )
+
+
+def test_one_bad_row_in_the_list_costs_one_episode(tmp_path: Path):
+    root = write_lerobot(tmp_path, four())
+    edit_list(root, set_cell("data/file_index", 1, None))
+    rollouts = goalward.read(root)
+    assert rollouts.ids == ("0", "2", "3")
+    assert rollouts.left_out[0].episode_id == "1"
+
+
+def test_an_episode_listed_twice_and_differently(tmp_path: Path):
+    root = write_lerobot(tmp_path, four(), version="v2.1")
+    path = root / "meta" / "episodes.jsonl"
+    path.write_text(path.read_text() + '{"episode_index": 1, "length": 3}\n')
+    rollouts = goalward.read(root)
+    assert rollouts.ids == ("0", "2", "3")
+    assert "listed twice and differently" in rollouts.left_out[0].reason
+
+
+def test_swapped_files_are_noticed(tmp_path: Path):
+    root = write_lerobot(
+        tmp_path, [make_episode(5, i == 0, seed=i) for i in range(3)], version="v2.1"
+    )
+    first, second = data_of(root, "v2.1", 0), data_of(root, "v2.1", 1)
+    first.rename(root / "x")
+    second.rename(first)
+    (root / "x").rename(second)
+    with pytest.raises(RolloutError, match="holds another episode, going by episode_index"):
+        goalward.read(root, strict=True)
+
+
+@pytest.mark.parametrize("values", [[None, False, False], ["x", "y", "z"], [0.5, 0.0, 0.0]])
+def test_a_terminated_column_that_says_nothing(tmp_path: Path, values):
+    episodes = [make_episode(3, i == 0) for i in range(2)]
+    for episode in episodes:
+        episode.columns["terminated"] = values
+    with pytest.raises(RolloutError, match="terminated holds more than true and false"):
+        goalward.read(write_lerobot(tmp_path, episodes))
+
+
+def test_a_success_column_that_info_does_not_declare(tmp_path: Path):
+    episodes = four()
+    for number, episode in enumerate(episodes):
+        episode.columns["next.reward"] = [float(number % 2)] * episode.num_frames
+    root = write_lerobot(tmp_path, episodes)
+    info = json.loads((root / "meta/info.json").read_text())
+    del info["features"]["next.success"]
+    edit_info(root, features=info["features"])
+    rollouts = goalward.read(root)
+    assert rollouts.sources[0].label_source == "next.success"
+    assert rollouts.success.tolist() == [True, False, True, False]
+
+
+def test_a_success_column_with_empty_cells(tmp_path: Path):
+    episodes = [make_episode(2, None, columns={"next.success": [None, True]})]
+    with pytest.raises(RolloutError, match=r"no outcome label.*next.success has empty cells"):
+        goalward.read(write_lerobot(tmp_path, episodes))
+
+
+def test_the_task_by_its_number(tmp_path: Path):
+    root = write_lerobot(tmp_path, [make_episode(3, i == 0, task=f"task {i}") for i in range(2)])
+    edit_list(root, lambda t: t.drop_columns(["tasks"]))
+    assert [episode.task for episode in goalward.read(root)] == ["task 0", "task 1"]
+
+
+def test_images_that_are_missing_are_noticed_when_read(tmp_path: Path):
+    root = write_lerobot(tmp_path, [make_episode(3, i == 0) for i in range(2)], pictures_as="image")
+
+    def emptied(table: pa.Table) -> pa.Table:
+        cells = table.column(CAMERA).to_pylist()
+        cells[1] = {"bytes": None, "path": "images/1.png"}
+        return table.set_column(table.column_names.index(CAMERA), CAMERA, pa.array(cells))
+
+    edit_table(data_of(root, "v3.0"), emptied)
+    rollouts = goalward.read(root)
+    assert rollouts.ids == ("1",)
+    assert "1.png: the image is missing" in rollouts.left_out[0].reason
+
+
+def test_a_picture_of_16_bits_is_refused():
+    buffer = io.BytesIO()
+    Image.fromarray(np.full((8, 8), 40_000, np.uint16)).save(buffer, "png")
+    with pytest.raises(RolloutError, match="image of mode I;16, wanted 8 bits"):
+        decode_image(buffer.getvalue(), "x")
+
+
+def test_a_column_of_pictures_is_no_proprioception(tmp_path: Path):
+    root = write_lerobot(tmp_path, four(), pictures_as="image")
+    with pytest.raises(RolloutError, match=f"column {CAMERA} holds struct"):
+        goalward.read(root, proprioception=[CAMERA])
+
+
 def test_a_missing_frame_in_the_table(tmp_path: Path):
     root = write_lerobot(tmp_path, four())
     edit_table(data_of(root, "v3.0"), lambda t: t.take(pa.array([0, 1, *range(3, len(t))])))
@@ -453,9 +607,10 @@ def test_images_that_are_paths(tmp_path: Path):
     edit_table(data_of(root, "v3.0"), to_paths)
     got = list(goalward.read(root)[1].frames("front"))
     assert all(np.array_equal(a, b) for a, b in zip(got, expected, strict=True))
+    rollouts = goalward.read(root)
     (root / "images" / "4.png").unlink()
     with pytest.raises(RolloutError, match=r"4.png: the image is missing"):
-        list(goalward.read(root)[1].frames("front"))
+        list(rollouts[1].frames("front"))
 
 
 # ---- what cannot be read

@@ -210,7 +210,7 @@ def test_openvla_episode_numbers_repeat_and_name_nothing(tmp_path: Path, clip: P
     assert read(tmp_path).success.tolist() == [False, True]
     labels = tmp_path / "labels.json"
     labels.write_text('{"1": true}')
-    with pytest.raises(RolloutError, match="labels none of the 2 episodes"):
+    with pytest.raises(RolloutError, match="fits none of the 2 episodes"):
         read(tmp_path, labels=labels)
 
 

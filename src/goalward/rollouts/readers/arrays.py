@@ -1,13 +1,14 @@
 """Plain arrays, for those who have features already."""
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from goalward.errors import RolloutError
 from goalward.rollouts.dataset import Rollouts, Source
-from goalward.rollouts.episode import Episode, FloatArray, Outcome, first_bad_row
+from goalward.rollouts.episode import Episode, FloatArray, Outcome
 from goalward.rollouts.frames import ArrayFrames
 
 
@@ -43,13 +44,9 @@ def from_arrays(
     for what, given in (("tasks", task_of), ("ids", names), ("goal_frames", goals)):
         if len(given) != count:
             raise RolloutError(f"{what} has {len(given)} entries for {count} episodes")
-    bad = first_bad_row(flat)
-    if bad is not None:
-        episode_index = int(np.searchsorted(np.cumsum(lengths), bad, side="right"))
-        frame = bad - int(np.cumsum(lengths)[episode_index] - lengths[episode_index])
-        raise RolloutError(
-            f"episode {names[episode_index]}: features hold NaN or infinity at frame {frame}"
-        )
+    for camera, per_episode in (images or {}).items():
+        if len(per_episode) != count:
+            raise RolloutError(f"{camera} has images for {len(per_episode)} of {count} episodes")
     episodes = [
         Episode(
             id=names[i],
@@ -73,7 +70,7 @@ def _flat(
     features: npt.ArrayLike | Sequence[npt.ArrayLike], episode_ends: npt.ArrayLike | None
 ) -> tuple[FloatArray, npt.NDArray[np.int64]]:
     if episode_ends is not None:
-        flat = np.asarray(features, dtype=np.float32)
+        flat = _as_floats(cast(npt.ArrayLike, features))
         ends = np.asarray(episode_ends, dtype=np.int64)
         if flat.ndim != 2:
             raise RolloutError(f"features must be (frames, size), got shape {flat.shape}")
@@ -84,7 +81,7 @@ def _flat(
         return flat, np.diff(ends, prepend=0)
     if isinstance(features, np.ndarray) and features.ndim == 2:
         raise RolloutError("a flat array of features needs episode_ends")
-    parts = [np.asarray(part, dtype=np.float32) for part in features]  # type: ignore[union-attr]
+    parts = [_as_floats(part) for part in features]  # type: ignore[union-attr]
     if not parts:
         raise RolloutError("features hold no episodes")
     for index, part in enumerate(parts):
@@ -94,6 +91,11 @@ def _flat(
                 f"wanted (frames, {parts[0].shape[-1]})"
             )
     return np.concatenate(parts), np.array([len(part) for part in parts], dtype=np.int64)
+
+
+def _as_floats(values: npt.ArrayLike) -> FloatArray:
+    with np.errstate(over="ignore"):  # too large becomes infinite and is refused as such
+        return np.asarray(values).astype(np.float32, copy=False)
 
 
 def _outcomes(
@@ -112,14 +114,23 @@ def _outcomes(
             raise RolloutError(f"{error}; outcomes: {', '.join(Outcome)}") from error
     else:
         assert success is not None
-        values = [bool(value) for value in success]
+        values = [_as_bool(value) for value in success]
         chosen = [Outcome.SUCCESS if value else Outcome.TIME_OUT for value in values]
     if len(chosen) != count:
         raise RolloutError(f"{len(chosen)} labels for {count} episodes")
     return chosen
 
 
+def _as_bool(value: object) -> bool:
+    """True or false, 0 or 1; the word "False" is true to Python and an error here."""
+    if isinstance(value, str | bytes) or value not in (0, 1):
+        raise RolloutError(f"success must be true or false for every episode, got {value!r}")
+    return bool(value)
+
+
 def _goal(goal_frame: int | None, outcome: Outcome, num_frames: int) -> int | None:
-    if outcome is not Outcome.SUCCESS:
-        return None
-    return num_frames - 1 if goal_frame is None else int(goal_frame)
+    if goal_frame is None or goal_frame == -1:
+        return num_frames - 1 if outcome is Outcome.SUCCESS else None
+    if goal_frame != int(goal_frame):
+        raise RolloutError(f"goal_frames must be whole numbers, got {goal_frame}")
+    return int(goal_frame)

@@ -205,8 +205,8 @@ def _is_labels(path: Path) -> bool:
 def read_csv(path: Path, names: VideoNames, findings: Findings) -> Claims:
     """What a csv of path,success says; RolloutError if it cannot be read."""
     result = Claims(path.name)
-    for stated, evidence in read_label_file(path).items():
-        result.add(stated, names.find(stated), Claim(evidence))
+    for label in read_label_file(path, names.find):
+        result.add(label.name, label.episode_id, Claim(label.evidence))
     return result
 
 

@@ -3,6 +3,9 @@
 # pyright: standard
 # (pyarrow ships no type stubs)
 
+import functools
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,11 +31,14 @@ class Videos:
     root: Path
     info: Info
     findings: Findings
+    contested: frozenset[tuple[str, int]] = frozenset()
     indices: dict[Path, VideoIndex | RolloutError] = field(default_factory=dict)
     longer: dict[str, list[str]] = field(default_factory=dict)
 
-    def clip(self, entry: EpisodeEntry, camera: str, num_frames: int) -> FrameSource:
-        """The frames of one episode; RolloutError if one of them is not in the file."""
+    def clip(
+        self, entry: EpisodeEntry, camera: str, times_s: npt.NDArray[np.float64]
+    ) -> FrameSource:
+        """The frames of one episode at its times; RolloutError if one is not in the file."""
         numbers = entry.camera_numbers.get(camera, entry.numbers)
         path, as_declared = locate(
             self.root, self.info.video_path, VIDEO_TEMPLATES, numbers, video_key=camera
@@ -43,17 +49,29 @@ class Videos:
                 "folders; the files were found in the usual place"
             )
         index = self._index(path, camera)
-        start_s = entry.start_s.get(camera, 0.0)
-        if self.info.packs_episodes and camera not in entry.start_s:
+        if self.info.packs_episodes and camera not in entry.window_s:
             raise RolloutError(f"{path}: the list of episodes does not say where it starts")
-        wanted = start_s + np.arange(num_frames) / self.info.fps
-        missing = _first_missing(index, wanted, 0.25 / self.info.fps)
+        if (camera, entry.episode_index) in self.contested:
+            raise RolloutError(f"{path}: another episode claims the same part of the video")
+        start_s, end_s = entry.window_s.get(camera, (0.0, None))
+        wanted = start_s + times_s
+        tolerance_s = 0.25 / self.info.fps
+        missing = _first_missing(index, wanted, tolerance_s)
         if missing is not None:
             raise RolloutError(
-                f"{path}: frame {missing} of {num_frames} is not in the video, which holds "
+                f"{path}: frame {missing} of {len(wanted)} is not in the video, which holds "
                 f"{index.num_intact} intact frames"
             )
-        if not self.info.packs_episodes and index.num_frames > num_frames:
+        if end_s is not None:
+            inside = (index.timestamps >= start_s - tolerance_s) & (
+                index.timestamps < end_s - tolerance_s
+            )
+            if inside.sum() != len(wanted) or wanted[-1] > end_s - tolerance_s:
+                raise RolloutError(
+                    f"{path}: the episode's part of the video has {inside.sum()} frames in "
+                    f"{end_s - start_s:g} s, its table {len(wanted)} at {self.info.fps:g} per second"
+                )
+        if not self.info.packs_episodes and index.num_frames > len(wanted):
             self.longer.setdefault(camera, []).append(str(entry.episode_index))
         return VideoFrames(
             path, wanted, self.info.fps, height=index.height, width=index.width, codec=index.codec
@@ -95,6 +113,23 @@ class Videos:
             )
 
 
+def overlapping(entries: Sequence[EpisodeEntry], info: Info) -> frozenset[tuple[str, int]]:
+    """(camera, episode_index) of the episodes whose parts of a video file overlap."""
+    windows: dict[tuple[str, object], list[tuple[float, float, int]]] = {}
+    for entry in entries:
+        for camera, (start_s, end_s) in entry.window_s.items():
+            if end_s is not None:
+                file = tuple(sorted(entry.camera_numbers[camera].items()))
+                windows.setdefault((camera, file), []).append((start_s, end_s, entry.episode_index))
+    found: set[tuple[str, int]] = set()
+    for (camera, _), claims in windows.items():
+        claims.sort()
+        for earlier, later in itertools.pairwise(claims):
+            if later[0] < earlier[1] - 0.25 / info.fps:
+                found |= {(camera, earlier[2]), (camera, later[2])}
+    return frozenset(found)
+
+
 def _first_missing(
     index: VideoIndex, wanted: npt.NDArray[np.float64], tolerance_s: float
 ) -> int | None:
@@ -108,6 +143,7 @@ def _first_missing(
 
 def image_frames(path: Path, camera: str, table: EpisodeTable, info: Info) -> EncodedFrames:
     """Pictures stored in the cells of the frame table."""
+    _check_images(path, camera, table.rows, info.root)
     shape = info.shape(camera)
     channels_first = len(shape) == 3 and shape[0] in (1, 3) and shape[2] not in (1, 3)
     height, width = (0, 0) if len(shape) != 3 else shape[1:] if channels_first else shape[:2]
@@ -121,10 +157,47 @@ def image_frames(path: Path, camera: str, table: EpisodeTable, info: Info) -> En
     )
 
 
+def _check_images(path: Path, camera: str, rows: npt.NDArray[np.int64], root: Path) -> None:
+    """That every cell has its picture, by the file's statistics where they say so."""
+    if _num_empty(path, camera) == 0:
+        return
+    for cell in _cells(path, camera, rows):
+        if isinstance(cell, dict) and not isinstance(cell.get("bytes"), bytes):
+            relative = cell.get("path")
+            if isinstance(relative, str) and is_inside(relative) and (root / relative).is_file():
+                continue
+            raise RolloutError(f"{root / str(relative)}: the image is missing")
+        if not isinstance(cell, dict | bytes):
+            raise RolloutError(f"{path}: {camera} has empty cells")
+
+
+@functools.lru_cache(maxsize=1024)
+def _num_empty(path: Path, camera: str) -> int | None:
+    """Cells of an image column without bytes, by the file's own statistics; None: not known."""
+    try:
+        metadata = pq.read_metadata(path)
+        total = 0
+        for group in range(metadata.num_row_groups):
+            for position in range(metadata.num_columns):
+                column = metadata.row_group(group).column(position)
+                if column.path_in_schema in (camera, f"{camera}.bytes"):
+                    if column.statistics is None or not column.statistics.has_null_count:
+                        return None
+                    total += column.statistics.null_count
+        return total
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise RolloutError(f"{path}: not a readable parquet file ({error})") from error
+
+
 def _encoded_images(
     path: Path, camera: str, rows: npt.NDArray[np.int64], root: Path
 ) -> list[bytes]:
-    """The stored pictures in these rows; only the row groups that hold them are read."""
+    """The stored pictures in these rows."""
+    return [_image_bytes(cell, path, root) for cell in _cells(path, camera, rows)]
+
+
+def _cells(path: Path, camera: str, rows: npt.NDArray[np.int64]) -> list[object]:
+    """The cells in these rows; only the row groups that hold them are read."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             counts = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
@@ -132,10 +205,9 @@ def _encoded_images(
             groups = np.unique(np.searchsorted(ends, rows, side="right"))
             table = file.read_row_groups(groups.tolist(), columns=[camera])
             kept = np.flatnonzero(np.isin(np.repeat(np.arange(len(counts)), counts), groups))
-            cells = table.column(camera).take(pa.array(np.searchsorted(kept, rows))).to_pylist()
+            return table.column(camera).take(pa.array(np.searchsorted(kept, rows))).to_pylist()
     except (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError) as error:
         raise RolloutError(f"{path}: images of {camera} cannot be read ({error})") from error
-    return [_image_bytes(cell, path, root) for cell in cells]
 
 
 def _image_bytes(cell: object, path: Path, root: Path) -> bytes:

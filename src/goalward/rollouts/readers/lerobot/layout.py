@@ -62,8 +62,8 @@ class Info:
 class EpisodeEntry:
     """One line of the list of episodes.
 
-    `numbers` fill the path templates, `start_s` says where each camera's part begins in its
-    video file (0 if the file holds this episode alone).
+    `numbers` fill the path templates, `window_s` says where each camera's part begins and ends
+    in its video file (nothing if the file holds this episode alone).
     """
 
     episode_index: int
@@ -71,7 +71,7 @@ class EpisodeEntry:
     task: str | None
     numbers: Mapping[str, int]
     camera_numbers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    start_s: Mapping[str, float] = field(default_factory=dict)
+    window_s: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
     fields: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -125,17 +125,22 @@ def read_episodes(root: Path, info: Info, findings: Findings) -> list[EpisodeEnt
         entries = _packed_entries(root, findings)
     else:
         entries = _single_entries(root, info)
-    by_index: dict[int, EpisodeEntry] = {}
+    by_index: dict[int, EpisodeEntry | None] = {}
     for entry in entries:
-        if entry.episode_index in by_index:
-            findings.damage(f"{root / 'meta'}: episode {entry.episode_index} is listed twice")
-        else:
-            by_index[entry.episode_index] = entry
-    if info.total_episodes is not None and info.total_episodes != len(by_index):
+        index = entry.episode_index
+        if index not in by_index:
+            by_index[index] = entry
+        elif by_index[index] == entry:
+            findings.damage(f"{root / 'meta'}: episode {index} is listed twice")
+        elif by_index[index] is not None:
+            findings.leave_out(str(index), f"{root / 'meta'}: is listed twice and differently")
+            by_index[index] = None
+    num_listed = len(by_index) + len(findings.left_out)
+    if info.total_episodes is not None and info.total_episodes != num_listed:
         findings.damage(
-            f"{info.path}: promises {info.total_episodes} episodes, {len(by_index)} are listed"
+            f"{info.path}: promises {info.total_episodes} episodes, {num_listed} are listed"
         )
-    return [by_index[index] for index in sorted(by_index)]
+    return [entry for _, entry in sorted(by_index.items()) if entry is not None]
 
 
 def _packed_entries(root: Path, findings: Findings) -> Iterable[EpisodeEntry]:
@@ -147,12 +152,26 @@ def _packed_entries(root: Path, findings: Findings) -> Iterable[EpisodeEntry]:
     for path in files:
         try:
             rows = read_columns(path, _without_statistics).to_pylist()
-            yield from (_packed_entry(row, path) for row in rows)
-            readable += 1
         except RolloutError as error:
             findings.damage(str(error))
+            continue
+        readable += 1
+        for row in rows:
+            try:
+                yield _packed_entry(row, path)
+            except RolloutError as error:
+                findings.leave_out(str(row.get("episode_index")), str(error))
     if not readable:
-        raise RolloutError(f"{folder}: the list of episodes cannot be read")
+        raise RolloutError(
+            " ".join([f"{folder}: the list of episodes cannot be read.", *findings.warnings])
+        )
+
+
+def _as_number(value: object) -> float | None:
+    """None for an empty cell, and for NaN, which merged tables have in its place."""
+    if isinstance(value, int | float) and math.isfinite(value):
+        return float(value)
+    return None
 
 
 def _without_statistics(names: list[str]) -> list[str]:
@@ -169,7 +188,9 @@ def _packed_entry(row: Mapping[str, Any], path: Path) -> EpisodeEntry:
         cameras = [
             name.removeprefix("videos/").removesuffix("/from_timestamp")
             for name, value in row.items()
-            if name.startswith("videos/") and name.endswith("/from_timestamp") and value is not None
+            if name.startswith("videos/")
+            and name.endswith("/from_timestamp")
+            and _as_number(value) is not None
         ]
         return EpisodeEntry(
             episode_index=int(row["episode_index"]),
@@ -183,7 +204,13 @@ def _packed_entry(row: Mapping[str, Any], path: Path) -> EpisodeEntry:
                 }
                 for camera in cameras
             },
-            start_s={camera: float(row[f"videos/{camera}/from_timestamp"]) for camera in cameras},
+            window_s={
+                camera: (
+                    float(row[f"videos/{camera}/from_timestamp"]),
+                    _as_number(row.get(f"videos/{camera}/to_timestamp")),
+                )
+                for camera in cameras
+            },
             fields={name: value for name, value in row.items() if "/" not in name},
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -230,6 +257,24 @@ def _json_lines(path: Path) -> Iterable[dict[str, Any]]:
         if not isinstance(row, dict):
             raise RolloutError(f"{path}, line {number}: wanted an object")
         yield row
+
+
+def read_tasks(root: Path) -> dict[int, str]:
+    """Task texts by task_index, for lists of episodes that do not spell them out."""
+    try:
+        if (root / "meta" / "tasks.parquet").is_file():
+            table = read_columns(root / "meta" / "tasks.parquet", lambda names: names).to_pydict()
+            # The text is an index column without a name in some versions.
+            texts = next((table[name] for name in table if name != "task_index"), [])
+            pairs = zip(table.get("task_index", []), texts, strict=True)
+        elif (root / "meta" / "tasks.jsonl").is_file():
+            rows = list(_json_lines(root / "meta" / "tasks.jsonl"))
+            pairs = [(row.get("task_index"), row.get("task")) for row in rows]
+        else:
+            return {}
+        return {int(number): str(text) for number, text in pairs if number is not None}
+    except (RolloutError, TypeError, ValueError):
+        return {}
 
 
 def _first_task(tasks: object) -> str | None:

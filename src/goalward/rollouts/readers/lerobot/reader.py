@@ -4,17 +4,18 @@
 # (pyarrow ships no type stubs)
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from goalward.errors import RolloutError
 from goalward.rollouts.episode import FloatArray
 from goalward.rollouts.evidence import Evidence, evidence_from_frames, evidence_from_value
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.frames import FrameSource
-from goalward.rollouts.label_files import read_label_file
+from goalward.rollouts.label_files import by_spelling, labels_by_episode, read_label_file
 from goalward.rollouts.labels import (
     LABEL_FILES,
     REWARD_COLUMNS,
@@ -22,8 +23,14 @@ from goalward.rollouts.labels import (
     SUCCESS_FIELDS,
     TERMINATED_COLUMNS,
 )
-from goalward.rollouts.readers.lerobot.frames import Videos, image_frames
-from goalward.rollouts.readers.lerobot.layout import EpisodeEntry, Info, read_episodes, read_info
+from goalward.rollouts.readers.lerobot.frames import Videos, image_frames, overlapping
+from goalward.rollouts.readers.lerobot.layout import (
+    EpisodeEntry,
+    Info,
+    read_episodes,
+    read_info,
+    read_tasks,
+)
 from goalward.rollouts.readers.lerobot.paths import DATA_TEMPLATES, locate
 from goalward.rollouts.readers.lerobot.tables import EpisodeTable, FrameTables
 from goalward.rollouts.recording import Found, ReadOptions, Recording, no_proprioception
@@ -38,20 +45,24 @@ def recognises(path: Path) -> bool:
 
 def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
     info = read_info(path)
+    entries = read_episodes(path, info, findings)
+    find_episode = by_spelling({str(e.episode_index): str(e.episode_index) for e in entries})
     reader = _Reader(
         info=info,
         cameras=options.chosen_cameras(info.keys("video", "image"), str(path)),
-        success=_success_columns(info, options.label.success_key),
-        terminated=[key for key in TERMINATED_COLUMNS if key in info.features],
+        success=_success_columns(options.label.success_key),
         proprioception=_proprioception_columns(info, options),
         label_files={
-            name: read_label_file(path / name) for name in LABEL_FILES if (path / name).is_file()
+            name: labels_by_episode(read_label_file(path / name, find_episode), path / name)
+            for name in LABEL_FILES
+            if (path / name).is_file()
         },
+        tasks=read_tasks(path),
         success_key=options.label.success_key,
-        videos=Videos(path, info, findings),
+        videos=Videos(path, info, findings, overlapping(entries, info)),
     )
     recordings: list[Recording] = []
-    groups = _by_data_file(path, info, read_episodes(path, info, findings), findings)
+    groups = _by_data_file(path, info, entries, findings)
     for number, (data_file, entries) in enumerate(groups.items()):
         options.on_progress(number, len(groups))
         recordings += reader.recordings(data_file, entries, findings)
@@ -60,7 +71,7 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
     return Found(
         format=f"lerobot v{info.version}",
         path=path,
-        recordings=_without_dense_rewards(recordings),
+        recordings=recordings,
         looked_for=(
             f"frame columns {', '.join((*SUCCESS_COLUMNS, *REWARD_COLUMNS))} (0 and 1 only); "
             f"episode fields {', '.join(SUCCESS_FIELDS)}; files {', '.join(LABEL_FILES)}"
@@ -69,11 +80,9 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
     )
 
 
-def _success_columns(info: Info, success_key: str | None) -> list[str]:
+def _success_columns(success_key: str | None) -> list[str]:
     wanted = [*SUCCESS_COLUMNS, *REWARD_COLUMNS]
-    if success_key is not None and success_key not in wanted:
-        wanted.append(success_key)
-    return [key for key in wanted if key in info.features]
+    return wanted if success_key is None or success_key in wanted else [*wanted, success_key]
 
 
 def _proprioception_columns(info: Info, options: ReadOptions) -> list[str]:
@@ -109,9 +118,9 @@ class _Reader:
     info: Info
     cameras: Sequence[str]
     success: Sequence[str]
-    terminated: Sequence[str]
     proprioception: Sequence[str]
     label_files: Mapping[str, Mapping[str, Evidence]]
+    tasks: Mapping[int, str]
     success_key: str | None
     videos: Videos
 
@@ -123,7 +132,7 @@ class _Reader:
             tables = FrameTables(
                 data_file,
                 required=self.proprioception,
-                optional=[*self.success, *self.terminated],
+                optional=[*self.success, *TERMINATED_COLUMNS, "timestamp", "task_index"],
                 packs_episodes=self.info.packs_episodes,
             )
         except RolloutError as error:
@@ -165,14 +174,10 @@ class _Reader:
             proprioception=self._proprioception(table, data_file),
             cameras={name: self._frames(name, entry, table, data_file) for name in self.cameras},
             evidence=self._evidence(entry, table),
-            task=entry.task or "",
+            task=self._task(entry, table),
             fps=self.info.fps,
             action_size=next((self.info.size(key) for key in _ACTIONS if self.info.size(key)), 0),
-            terminated=any(
-                bool(np.any(table.columns[name]))
-                for name in self.terminated
-                if name in table.columns
-            ),
+            terminated=_is_terminated(table, data_file),
         )
 
     def _frames(
@@ -180,7 +185,25 @@ class _Reader:
     ) -> FrameSource:
         if self.info.features[camera].get("dtype") == "image":
             return image_frames(data_file, camera, table, self.info)
-        return self.videos.clip(entry, camera, table.num_frames)
+        return self.videos.clip(entry, camera, self._times(table, data_file))
+
+    def _times(self, table: EpisodeTable, data_file: Path) -> npt.NDArray[np.float64]:
+        """Seconds of every frame after the first: what the table says, else by the rate."""
+        times = table.columns.get("timestamp")
+        if times is None:
+            return np.arange(table.num_frames) / self.info.fps
+        if times.dtype.kind not in "iuf" or times.ndim != 1:
+            raise RolloutError(f"{data_file}: timestamp does not hold numbers")
+        seconds = times.astype(np.float64)
+        if not np.isfinite(seconds).all() or (np.diff(seconds) <= 0).any():
+            raise RolloutError(f"{data_file}: timestamp does not increase from frame to frame")
+        return seconds
+
+    def _task(self, entry: EpisodeEntry, table: EpisodeTable) -> str:
+        numbers = table.columns.get("task_index")
+        if entry.task is None and numbers is not None and numbers.dtype.kind in "iu":
+            return self.tasks.get(int(numbers[0]), "")
+        return entry.task or ""
 
     def _proprioception(self, table: EpisodeTable, data_file: Path) -> FloatArray:
         parts: list[FloatArray] = []
@@ -188,7 +211,8 @@ class _Reader:
             values = table.columns[name]
             if values.dtype.kind not in "biuf":
                 raise RolloutError(f"{data_file}: column {name} does not hold numbers")
-            parts.append(values.reshape(table.num_frames, -1).astype(np.float32))
+            with np.errstate(over="ignore"):  # too large becomes infinite and is found as such
+                parts.append(values.reshape(table.num_frames, -1).astype(np.float32))
         return np.concatenate(parts, axis=1) if parts else no_proprioception(table.num_frames)
 
     def _evidence(self, entry: EpisodeEntry, table: EpisodeTable) -> dict[str, Evidence]:
@@ -196,6 +220,10 @@ class _Reader:
         for name in self.success:
             if name in table.columns:
                 found[name] = evidence_from_frames(table.columns[name])
+                if found[name] is None and name not in REWARD_COLUMNS:
+                    self.videos.findings.notice(
+                        f"{self.info.root}: column {name} has empty cells or values besides 0 and 1"
+                    )
         fields = (*SUCCESS_FIELDS, *([self.success_key] if self.success_key else []))
         for name in fields:
             if entry.fields.get(name) is not None:
@@ -205,14 +233,12 @@ class _Reader:
         return {name: evidence for name, evidence in found.items() if evidence is not None}
 
 
-def _without_dense_rewards(recordings: Sequence[Recording]) -> list[Recording]:
-    """A reward that is more than 0 and 1 in any episode is a label in none."""
-    dense = {
-        name
-        for name in REWARD_COLUMNS
-        if not all(name in recording.evidence for recording in recordings)
-    }
-    return [
-        replace(r, evidence={name: e for name, e in r.evidence.items() if name not in dense})
-        for r in recordings
-    ]
+def _is_terminated(table: EpisodeTable, data_file: Path) -> bool:
+    terminated = False
+    for name in TERMINATED_COLUMNS:
+        if name in table.columns:
+            evidence = evidence_from_frames(table.columns[name])
+            if evidence is None:
+                raise RolloutError(f"{data_file}: {name} holds more than true and false")
+            terminated = terminated or evidence.success
+    return terminated

@@ -58,12 +58,19 @@ class FrameTables:
             for name in (*keys, *required):
                 if name not in names:
                     raise RolloutError(f"{path}: no column {name}")
-            return list(dict.fromkeys([*keys, *required, *(n for n in optional if n in names)]))
+            wanted = [*keys, *required, *optional, "episode_index"]
+            return [name for name in dict.fromkeys(wanted) if name in names]
 
         table = read_columns(path, choose)
+        if len(table) == 0:
+            raise RolloutError(f"{path}: holds no rows")
         values = {name: _as_array(table.column(name), name, path) for name in table.column_names}
         self._frame_index = values.pop("frame_index")
-        episode_index = values.pop("episode_index", np.zeros(len(table), dtype=np.int64))
+        episode_index = values.pop("episode_index", None)
+        # In 2.x the file's name says which episode it is; the column must not say another.
+        self._stated_index = None if packs_episodes else episode_index
+        if episode_index is None or not packs_episodes:
+            episode_index = np.zeros(len(table), dtype=np.int64)
         self._values = values
         order = np.lexsort((self._frame_index, episode_index))
         episodes, starts = np.unique(episode_index[order], return_index=True)
@@ -71,6 +78,8 @@ class FrameTables:
 
     def episode(self, index: int) -> EpisodeTable:
         """The rows of this episode in order of time; none if the file does not hold it."""
+        if self._stated_index is not None and (self._stated_index != index).any():
+            raise RolloutError(f"{self._path}: holds another episode, going by episode_index")
         rows = self._rows.get(index if self._packs_episodes else 0, np.zeros(0, dtype=np.int64))
         if not np.array_equal(self._frame_index[rows], np.arange(len(rows))):
             raise RolloutError(f"{self._path}: frame_index of episode {index} is not 0, 1, 2, ...")
@@ -87,6 +96,12 @@ def _as_array(column: pa.ChunkedArray, name: str, path: Path) -> npt.NDArray[Any
         kind = whole.type
         if not pa.types.is_nested(kind):
             return whole.to_numpy(zero_copy_only=False)
+        if not (
+            pa.types.is_list(kind)
+            or pa.types.is_large_list(kind)
+            or pa.types.is_fixed_size_list(kind)
+        ):
+            raise RolloutError(f"{path}: column {name} holds {kind}, not numbers")
         if whole.null_count:
             raise RolloutError(f"{path}: column {name} has empty rows")
         flat = whole.flatten()
