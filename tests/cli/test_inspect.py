@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -149,6 +150,49 @@ def test_help_teaches():
     for word in ("--labels", "--success-key", "--horizon", "--frames", "Examples", "LeRobot"):
         assert word in text
     assert "inspect" in goalward("--help").stdout
+
+
+def test_text_from_files_is_shown_as_it_is(tmp_path: Path):
+    task = "[red]push[/] :apple: \\ \x1b[2J"
+    root = write_lerobot(tmp_path / ":100:", [make_episode(2, True, task=task)])
+    output = goalward("inspect", root, "--cameras", "", columns=200).stdout
+    assert "[red]push[/] :apple: \\ \\x1b[2J" in output
+    assert "/:100:" in output
+
+
+def test_output_that_cannot_be_written(data_set: Path):
+    command = "from goalward.cli import main; main()"
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            [sys.executable, "-c", command, "inspect", str(data_set), "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert result.returncode == 1
+    assert result.stderr == "error: [Errno 28] No space left on device\n"
+
+
+def test_an_interrupt_is_quiet_and_leaves_nothing(tmp_path: Path):
+    # Too large to be drawn before the interrupt: a key frame every 300 frames makes it slow.
+    root = write_lerobot(
+        tmp_path / "set", [make_episode(300, True, size=128, seed=0)] * 6, key_frame_every=300
+    )
+    arguments = ["inspect", str(root), "--frames", str(tmp_path / "sheet.png")]
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", "from goalward.cli import main; main()", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    while not process.stdout.readline().startswith("label source"):
+        pass
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "interrupted\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["set"]
 
 
 def test_output_into_a_closed_pipe(data_set: Path):

@@ -7,9 +7,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from goalward.cli.console import error_console, output_console, plain
 from goalward.cli.progress import progress_bar
 from goalward.cli.read_arguments import ReadArguments
 from goalward.files import written_whole
@@ -58,7 +59,7 @@ def inspect_command(
     """
     rollouts = reading.read(path)
     facts = inspect(rollouts)
-    console = Console()
+    console = output_console()
     if json_output:
         content = facts.as_dict()
         if episodes:
@@ -69,18 +70,18 @@ def inspect_command(
         if episodes:
             _print_episodes(rollouts, console)
     if frames is not None:
-        _draw(rollouts, frames, Console(stderr=True))
+        _draw(rollouts, frames, error_console())
 
 
 def _print_facts(facts: Inspection, console: Console) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    table.add_row("path", escape(facts.path))
-    table.add_row("format", facts.format)
-    table.add_row("episodes", f"{facts.episodes}: {_outcomes(facts)}")
+    table.add_row("path", plain(facts.path))
+    table.add_row("format", plain(facts.format))
+    table.add_row("episodes", Text(f"{facts.episodes}: ") + _outcomes(facts))
     for task in facts.tasks[:_MOST_TASKS]:
-        table.add_row("task", f"{_outcomes(task)}: {escape(task.task or '(no text)')}")
+        table.add_row("task", _outcomes(task) + Text(": ") + plain(task.task or "(no text)"))
     if len(facts.tasks) > _MOST_TASKS:
         table.add_row("", f"and {len(facts.tasks) - _MOST_TASKS} more tasks")
     lengths = facts.lengths
@@ -101,24 +102,24 @@ def _print_facts(facts: Inspection, console: Console) -> None:
     table.add_row("rate", "unknown" if facts.fps is None else f"{facts.fps:g} frames per second")
     for camera in facts.cameras:
         sizes = ", ".join(f"{w} x {h}" if w else "size unknown" for h, w in camera.sizes)
-        table.add_row("camera", f"{escape(camera.name)}  {sizes}  {', '.join(camera.codecs)}")
+        table.add_row("camera", plain(f"{camera.name}  {sizes}  {', '.join(camera.codecs)}"))
     if not facts.cameras:
         table.add_row("camera", "none")
     table.add_row("proprioception", f"{facts.proprioception} numbers per frame")
     table.add_row("action", f"{facts.actions} numbers per frame")
-    table.add_row("label source", escape(facts.label_source))
+    table.add_row("label source", plain(facts.label_source))
     console.print(table)
     _print_findings(facts, console)
 
 
-def _outcomes(facts: Inspection | TaskFacts) -> str:
+def _outcomes(facts: Inspection | TaskFacts) -> Text:
     parts = [
         (facts.successes, "success", Outcome.SUCCESS),
         (facts.time_outs, "time-out", Outcome.TIME_OUT),
         (facts.failures, "failure", Outcome.FAILURE),
     ]
-    return ", ".join(
-        f"[{_COLOURS[outcome]}]{count} {word}[/]" for count, word, outcome in parts if count
+    return Text(", ").join(
+        Text(f"{count} {word}", _COLOURS[outcome]) for count, word, outcome in parts if count
     )
 
 
@@ -128,13 +129,13 @@ def _print_findings(facts: Inspection, console: Console) -> None:
         by_reason = Counter(left_out.reason for left_out in facts.left_out)
         for reason, _ in by_reason.most_common(10):
             ids = [left_out.episode_id for left_out in facts.left_out if left_out.reason == reason]
-            console.print(f"  episode {some_of(ids)}: {reason}", markup=False, soft_wrap=True)
+            console.print(plain(f"  episode {some_of(ids)}: {reason}"), soft_wrap=True)
         if len(by_reason) > 10:
             console.print(f"  and {len(by_reason) - 10} more reasons (--json lists all)")
     if facts.warnings:
         console.print("\n[bold yellow]warnings[/]")
         for text in facts.warnings:
-            console.print(f"  {text}", markup=False, soft_wrap=True)
+            console.print(plain(f"  {text}"), soft_wrap=True)
 
 
 def _episode_row(rollouts: Rollouts, position: int) -> dict[str, object]:
@@ -154,11 +155,11 @@ def _print_episodes(rollouts: Rollouts, console: Console) -> None:
         table.add_column(name, justify="right" if name in ("frames", "goal") else "left")
     for episode in rollouts:
         table.add_row(
-            escape(episode.id),
-            f"[{_COLOURS[episode.outcome]}]{episode.outcome.replace('_', '-')}[/]",
+            plain(episode.id),
+            Text(episode.outcome.replace("_", "-"), _COLOURS[episode.outcome]),
             str(episode.num_frames),
             "" if episode.goal_frame is None else str(episode.goal_frame),
-            escape(episode.task),
+            plain(episode.task),
         )
     console.print()
     console.print(table)
@@ -172,6 +173,7 @@ def _draw(rollouts: Rollouts, path: Path, console: Console) -> None:
             sheet.picture.save(temporary)
         except (ValueError, KeyError) as error:
             raise OSError(f"unknown picture format {path.suffix or '(no suffix)'}") from error
-    console.print(f"drew {len(sheet.episodes)} of {len(rollouts)} episodes: {escape(str(path))}")
+    drawn = f"drew {len(sheet.episodes)} of {counted(rollouts)}: {path}"
+    console.print(plain(drawn), soft_wrap=True)
     for problem in sheet.problems:
-        console.print(f"  {problem}", style="red", markup=False)
+        console.print(plain(f"  {problem}"), style="red", soft_wrap=True)

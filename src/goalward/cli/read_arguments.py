@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
 
+from goalward.cli.console import error_console
 from goalward.cli.progress import progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.readers import read
@@ -47,5 +47,5 @@ class ReadArguments:
     """Fail on the first damaged episode instead of leaving it out."""
 
     def read(self, path: str) -> Rollouts:
-        with progress_bar("reading", Console(stderr=True)) as update:
+        with progress_bar("reading", error_console()) as update:
             return read(path, **vars(self), on_progress=update)

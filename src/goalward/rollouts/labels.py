@@ -64,6 +64,8 @@ class LabelOptions:
     horizon: int | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.labels, str | Path | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise RolloutError("labels must be a csv or json file or an outcome")
         if self.labels is not None and self.success_key is not None:
             raise RolloutError("give either a label file or a success key, not both")
         if self.horizon is not None and self.horizon < 1:

@@ -30,6 +30,7 @@ _CODEC_NAMES = {
     b"mp4v": "mpeg4",
 }
 _DECODER_CODECS = {"libdav1d": "av1", "libaom-av1": "av1", "libvpx-vp9": "vp9"}
+TURNED = "the video says to turn its pictures when shown; frames are used as they are stored"
 _CONTAINERS = frozenset({b"moov", b"trak", b"edts", b"mdia", b"minf", b"stbl"})
 _MAX_TABLE_BYTES = 1 << 28
 _MAX_FRAMES = 10_000_000
@@ -41,7 +42,8 @@ class VideoIndex:
     display, one per frame.
 
     `num_intact` counts the frames, in order of storage, whose bytes lie inside the file; it is
-    less than the number of frames if the file was cut.
+    less than the number of frames if the file was cut. `is_turned`: a player would turn the
+    pictures (known of MP4 only).
     """
 
     codec: str
@@ -49,6 +51,7 @@ class VideoIndex:
     height: int
     timestamps: npt.NDArray[np.float64]
     num_intact: int
+    is_turned: bool = False
 
     @property
     def num_frames(self) -> int:
@@ -175,7 +178,17 @@ class _Mp4:
             height=height,
             timestamps=ticks / timescale,
             num_intact=int(intact[0]) if len(intact) else len(sizes),
+            is_turned=_is_turned(tables.get(b"tkhd", b"")),
         )
+
+
+def _is_turned(track_header: bytes) -> bool:
+    """Whether the matrix of the track does anything but scale: phones store a turn there."""
+    if not track_header:
+        return False
+    offset = 52 if track_header[0] == 1 else 40
+    a, b, _, c, d = struct.unpack_from(">5i", track_header, offset)
+    return b != 0 or c != 0 or a < 0 or d < 0
 
 
 def _leaves_out_frames(edit_list: bytes | None, first_tick: int) -> bool:

@@ -519,3 +519,29 @@ def test_real_rollouts_of_openpi(real_files: Path) -> None:
     expected = videos.decoded(folder / f"{episode.id}.mp4")
     assert episode.num_frames == len(expected)
     np.testing.assert_array_equal(list(episode.frames("video")), expected)
+
+
+def test_linked_folders_are_followed_once(tmp_path: Path, clip: Path) -> None:
+    place(clip, tmp_path / "elsewhere" / "rollout_x_success.mp4")
+    (tmp_path / "runs").mkdir()
+    place(clip, tmp_path / "runs" / "rollout_y_failure.mp4")
+    (tmp_path / "runs" / "more").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "back").symlink_to(tmp_path / "runs")
+    assert read(tmp_path / "runs").ids == ("more/rollout_x_success", "rollout_y_failure")
+
+
+def test_part_of_a_lerobot_data_set_is_refused(tmp_path: Path, clip: Path) -> None:
+    (tmp_path / "set" / "meta").mkdir(parents=True)
+    (tmp_path / "set" / "meta" / "info.json").write_text("{}")
+    place(clip, tmp_path / "set" / "videos" / "a" / "file-000.mp4")
+    for path in (tmp_path, tmp_path / "set" / "videos"):
+        with pytest.raises(RolloutError, match="set is a LeRobot data set; point at it"):
+            read(path, labels="success")
+
+
+def test_a_video_that_wants_to_be_turned_is_noticed(tmp_path: Path, clip: Path) -> None:
+    content = bytearray(clip.read_bytes())
+    matrix = content.find(b"tkhd") + 4 + 40
+    struct.pack_into(">9i", content, matrix, 0, 1 << 16, 0, -(1 << 16), 0, 0, 0, 0, 1 << 30)
+    (tmp_path / "rollout_x_success.mp4").write_bytes(content)
+    assert any("says to turn its pictures" in text for text in read(tmp_path).warnings)

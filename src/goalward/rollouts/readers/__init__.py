@@ -1,6 +1,6 @@
 """Every format that can be read: one module each, and one line in this table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,8 +39,8 @@ def read(
     labels: str | Path | None = None,
     success_key: str | None = None,
     horizon: int | None = None,
-    cameras: tuple[str, ...] | list[str] | None = None,
-    proprioception: tuple[str, ...] | list[str] | None = None,
+    cameras: str | Sequence[str] | None = None,
+    proprioception: str | Sequence[str] | None = None,
     filter_key: str | None = None,
     flip: bool | None = None,
     strict: bool = False,
@@ -54,11 +54,13 @@ def read(
     trusted is left out and listed in `left_out`; with `strict` it is an error. `on_progress` is
     called with how much has been read and how much there is.
     """
+    if not str(path):
+        raise RolloutError("no path given")
     path = Path(path)
     options = ReadOptions(
         label=LabelOptions(labels, success_key, horizon),
-        cameras=None if cameras is None else tuple(cameras),
-        proprioception=None if proprioception is None else tuple(proprioception),
+        cameras=_names(cameras),
+        proprioception=_names(proprioception),
         filter_key=filter_key,
         flip=flip,
         strict=strict,
@@ -73,6 +75,11 @@ def read(
     except OSError as error:
         raise RolloutError(f"{path}: cannot be read ({error})") from error
     return assemble(found, options, findings)
+
+
+def _names(chosen: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """One name or several."""
+    return (chosen,) if isinstance(chosen, str) else None if chosen is None else tuple(chosen)
 
 
 def detect(path: Path) -> Format:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goalward.errors import RolloutError
-from goalward.rollouts.findings import Findings, some_of
+from goalward.rollouts.findings import Findings, counted, some_of
 from goalward.rollouts.readers.video_labels import (
     EVAL_INFO,
     FILE_NAME,
@@ -26,7 +26,7 @@ from goalward.rollouts.readers.video_labels import (
 )
 from goalward.rollouts.recording import Found, ReadOptions, Recording, no_proprioception
 from goalward.rollouts.video import VideoFrames
-from goalward.rollouts.video_index import read_index
+from goalward.rollouts.video_index import TURNED, read_index
 
 CAMERA = "video"
 
@@ -40,6 +40,8 @@ _LOOKED_FOR = (
 def recognises(path: Path) -> bool:
     if path.is_file():
         return _is_video_name(path.name)
+    if not path.is_dir():
+        return False
     return (path / EVAL_INFO).is_file() or next(_videos_below(path), None) is not None
 
 
@@ -48,6 +50,7 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
     if options.proprioception:
         raise RolloutError(f"{path}: videos hold no proprioception")
     folder = path if path.is_dir() else path.parent
+    _refuse_parts_of_lerobot(folder)
     relative = sorted(_videos_below(path), key=_natural) if path.is_dir() else [path.name]
     if not relative:
         raise RolloutError(f"{path}: {EVAL_INFO} is there, but no video")
@@ -66,8 +69,16 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
         path=path,
         recordings=recordings,
         looked_for=_LOOKED_FOR,
-        holds=f"It holds {len(relative)} videos: {some_of(relative)}.",
+        holds=f"It holds {counted(relative, 'video')}: {some_of(relative)}.",
     )
+
+
+def _refuse_parts_of_lerobot(folder: Path) -> None:
+    """Its videos hold many episodes each: taken one by one they would be read wrongly."""
+    below = [path.parent.parent for path in folder.glob("*/meta/info.json")]
+    above = [p for p in folder.absolute().parents if (p / "meta" / "info.json").is_file()]
+    for root in (*below, *above[:1]):
+        raise RolloutError(f"{folder}: {root} is a LeRobot data set; point at it")
 
 
 def _is_video_name(name: str) -> bool:
@@ -77,12 +88,22 @@ def _is_video_name(name: str) -> bool:
 
 def _videos_below(folder: Path) -> Iterator[str]:
     """Paths of videos relative to the folder; hidden folders are caches and previews."""
-    for parent, folders, files in os.walk(folder):
+    seen: set[tuple[int, int]] = set()
+    for parent, folders, files in os.walk(folder, onerror=_refuse, followlinks=True):
+        status = Path(parent).stat()
+        if (status.st_dev, status.st_ino) in seen:  # a link back up
+            folders.clear()
+            continue
+        seen.add((status.st_dev, status.st_ino))
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
             path = Path(parent, name)
             if _is_video_name(name) and path.is_file():
                 yield path.relative_to(folder).as_posix()
+
+
+def _refuse(error: OSError) -> None:
+    raise RolloutError(f"{error.filename}: the folder cannot be read ({error.strerror})")
 
 
 def _natural(name: str) -> list[list[str | int]]:
@@ -130,7 +151,7 @@ def _recording(
             )
             return None
     try:
-        frames, fps = _frames(folder / video)
+        frames, fps = _frames(folder / video, findings)
     except RolloutError as error:
         findings.leave_out(episode_id, str(error))
         return None
@@ -152,10 +173,12 @@ def _recording(
 # ---- one video -----------------------------------------------------------------------------------
 
 
-def _frames(path: Path) -> tuple[VideoFrames, float | None]:
+def _frames(path: Path, findings: Findings) -> tuple[VideoFrames, float | None]:
     """The frames of a whole file and their rate; RolloutError if it is not all there."""
     index = read_index(path)
     times = index.timestamps
+    if index.is_turned:
+        findings.notice(f"{path}: {TURNED}")
     if index.num_intact < index.num_frames:
         raise RolloutError(
             f"{path}: the video is cut off: {index.num_intact} of {index.num_frames} frames "

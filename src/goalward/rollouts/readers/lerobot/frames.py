@@ -21,7 +21,7 @@ from goalward.rollouts.readers.lerobot.layout import EpisodeEntry, Info
 from goalward.rollouts.readers.lerobot.paths import VIDEO_TEMPLATES, is_inside, locate
 from goalward.rollouts.readers.lerobot.tables import EpisodeTable
 from goalward.rollouts.video import VideoFrames
-from goalward.rollouts.video_index import VideoIndex, read_index
+from goalward.rollouts.video_index import TURNED, VideoIndex, read_index
 
 
 @dataclass
@@ -55,27 +55,35 @@ class Videos:
             raise RolloutError(f"{path}: another episode claims the same part of the video")
         start_s, end_s = entry.window_s.get(camera, (0.0, None))
         wanted = start_s + times_s
-        tolerance_s = 0.25 / self.info.fps
-        missing = _first_missing(index, wanted, tolerance_s)
+        missing = _first_missing(index, wanted, 0.25 / self.info.fps)
         if missing is not None:
             raise RolloutError(
                 f"{path}: frame {missing} of {len(wanted)} is not in the video, which holds "
                 f"{index.num_intact} intact frames"
             )
         if end_s is not None:
-            inside = (index.timestamps >= start_s - tolerance_s) & (
-                index.timestamps < end_s - tolerance_s
-            )
-            if inside.sum() != len(wanted) or wanted[-1] > end_s - tolerance_s:
-                raise RolloutError(
-                    f"{path}: the episode's part of the video has {inside.sum()} frames in "
-                    f"{end_s - start_s:g} s, its table {len(wanted)} at {self.info.fps:g} per second"
-                )
+            self._check_window(path, index, (start_s, end_s), wanted)
         if not self.info.packs_episodes and index.num_frames > len(wanted):
             self.longer.setdefault(camera, []).append(str(entry.episode_index))
         return VideoFrames(
             path, wanted, self.info.fps, height=index.height, width=index.width, codec=index.codec
         )
+
+    def _check_window(
+        self,
+        path: Path,
+        index: VideoIndex,
+        window_s: tuple[float, float],
+        wanted: npt.NDArray[np.float64],
+    ) -> None:
+        """A part of the video with another number of frames holds those of another episode."""
+        start_s, end_s = (edge - 0.25 / self.info.fps for edge in window_s)
+        num_shown = int(np.sum((index.timestamps >= start_s) & (index.timestamps < end_s)))
+        if num_shown != len(wanted) or wanted[-1] > end_s:
+            raise RolloutError(
+                f"{path}: the episode's part of the video has {num_shown} frames in "
+                f"{end_s - start_s:g} s, its table {len(wanted)} at {self.info.fps:g} a second"
+            )
 
     def _index(self, path: Path, camera: str) -> VideoIndex:
         if path not in self.indices:
@@ -91,6 +99,8 @@ class Videos:
         return index
 
     def _compare_with_declared(self, index: VideoIndex, camera: str) -> None:
+        if index.is_turned:
+            self.findings.notice(f"{camera}: {TURNED}")
         feature = self.info.features[camera]
         details = feature.get("info") or feature.get("video_info") or {}
         declared = details.get("video.codec") if isinstance(details, dict) else None

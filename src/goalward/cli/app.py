@@ -1,0 +1,45 @@
+"""All verbs in one place, and what becomes of their errors."""
+
+import os
+import sys
+
+from cyclopts import App
+
+import goalward
+from goalward.cli.console import error_console
+from goalward.cli.inspect import inspect_command
+from goalward.errors import GoalwardError
+
+app = App(
+    name="goalward",
+    help="How good a manipulation policy is, from its recorded rollouts alone.",
+    version=goalward.__version__,
+    help_format="markdown",
+    suppress_keyboard_interrupt=False,
+)
+app.command(inspect_command, name="inspect")
+
+
+def run() -> None:
+    """Parse the command line and run its verb; errors meant for people end it with status 1."""
+    if hasattr(sys.stdout, "reconfigure"):
+        # A task in another alphabet must not end the program on an old terminal.
+        sys.stdout.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        app()
+    except GoalwardError as error:
+        _end(str(error))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What is left are failures to print: a full disk behind a redirect.
+        _end(str(error))
+
+
+def _end(text: str) -> None:
+    console = error_console()
+    console.print("[bold red]error:[/]", end=" ")
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    # What is still in the buffer failed to be written and would fail again at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
