@@ -78,7 +78,8 @@ class Videos:
     ) -> None:
         """A part of the video with another number of frames holds those of another episode."""
         start_s, end_s = (edge - 0.25 / self.info.fps for edge in window_s)
-        num_shown = int(np.sum((index.timestamps >= start_s) & (index.timestamps < end_s)))
+        first, after = np.searchsorted(index.timestamps, (start_s, end_s))
+        num_shown = int(after - first)
         if num_shown != len(wanted) or wanted[-1] > end_s:
             raise RolloutError(
                 f"{path}: the episode's part of the video has {num_shown} frames in "
