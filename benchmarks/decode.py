@@ -12,10 +12,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import av
 import numpy as np
 import numpy.typing as npt
+from av.video.stream import VideoStream
 from PIL import Image
 
 import goalward
@@ -78,7 +80,7 @@ def make_videos(folder: Path) -> Iterator[tuple[Path, str]]:
         for width, height in ((224, 224), (640, 480)):
             path = folder / f"{codec}_{width}.mp4"
             with av.open(str(path), "w") as container:
-                stream = container.add_stream(encoder, rate=10, options=options)
+                stream = cast(VideoStream, container.add_stream(encoder, rate=10, options=options))
                 stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
                 stream.gop_size = 2  # as LeRobot encodes
                 for picture in pictures:
