@@ -13,6 +13,8 @@ from goalward.rollouts.frames import FrameSource, Image, matching_name
 
 FloatArray = npt.NDArray[np.float32]
 
+_ROWS_AT_A_TIME = 1 << 16
+
 
 class Outcome(StrEnum):
     """How an episode ended.
@@ -119,7 +121,14 @@ class Episode:
 
 
 def first_bad_row(values: npt.NDArray[np.floating]) -> int | None:
-    """The first row that holds NaN or infinity, None if all numbers are finite."""
-    if values.size == 0 or np.isfinite(values).all():
-        return None
-    return int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+    """The first row that holds NaN or infinity, None if all numbers are finite.
+
+    >>> first_bad_row(np.array([[0.0, 1.0], [2.0, np.nan]]))
+    1
+    """
+    # By parts: the array may be a memory map larger than memory.
+    for start in range(0, len(values), _ROWS_AT_A_TIME):
+        finite = np.isfinite(values[start : start + _ROWS_AT_A_TIME])
+        if not finite.all():
+            return start + int(np.flatnonzero(~finite.all(axis=1))[0])
+    return None
