@@ -7,7 +7,9 @@ from cyclopts import App
 
 import goalward
 from goalward.cli.console import error_console
+from goalward.cli.fit import fit_command
 from goalward.cli.inspect import inspect_command
+from goalward.cli.predict import predict_command
 from goalward.errors import GoalwardError
 
 app = App(
@@ -18,6 +20,8 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 app.command(inspect_command, name="inspect")
+app.command(fit_command, name="fit")
+app.command(predict_command, name="predict")
 
 
 def run() -> None:

@@ -1,0 +1,141 @@
+"""Time per run and gradient step, against a plain research loop in the same process.
+
+    python benchmarks/train_step.py [--runs 1 5 25 100] [--batches 20] [--device cpu]
+
+Both train the first stage of `liveness` (targets through the network) with the paper's network,
+batch and replay. The plain loop is what one would write first: one run, `nn.Sequential`, eager,
+float32, replay in numpy, a target for every gradient step. Turns alternate and the best of each
+counts, as a machine that does other things too only ever makes a turn slower.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+import goalward
+from goalward.training.fit import batch_trainer
+from goalward.training.inputs import FeatureRows
+from goalward.training.presets import hyperparameters
+from goalward.training.problem import problem
+from goalward.training.recording import Recording, recording
+from goalward.training.runs import plan_run
+from goalward.training.step import initial_state
+
+DISCOUNT = 0.993
+
+
+def random_recording(num_frames: int, size: int, length: int = 200) -> Recording:
+    rng = np.random.default_rng(0)
+    count = num_frames // length
+    features = rng.standard_normal((count * length, size), dtype=np.float32)
+    ends = np.arange(1, count + 1) * length
+    success = np.arange(count) % 2 == 0
+    return recording(goalward.from_arrays(features, success=success, episode_ends=ends))
+
+
+def plain_loop(frames: Recording, device: torch.device) -> Callable[[], int]:
+    """A function that trains one batch and returns the gradient steps it took."""
+    size = frames.features.shape[1]
+    layers: list[torch.nn.Module] = []
+    for num_in in (size, 512, 512, 512):
+        layers += [torch.nn.Linear(num_in, 512), torch.nn.LayerNorm(512), torch.nn.GELU()]
+    net = torch.nn.Sequential(*layers, torch.nn.Linear(512, 1)).to(device)
+    optimiser = torch.optim.Adam(net.parameters(), lr=1e-5)
+    rng = np.random.default_rng(0)
+    priority = np.ones(frames.num_frames)
+
+    def to_device(array: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(array).to(device)
+
+    def train_batch() -> int:
+        chance = priority**0.6
+        chance /= chance.sum()
+        rows = rng.choice(frames.num_frames, size=512, p=chance)
+        weight = (frames.num_frames * chance[rows]) ** -0.5
+        weight = to_device((weight / weight.max()).astype(np.float32))
+        state = to_device(frames.features[rows])
+        next_state = to_device(frames.features[np.minimum(rows + 1, frames.num_frames - 1)])
+        at_goal, at_end = to_device(frames.at_goal[rows]), to_device(frames.at_end[rows])
+        error = torch.zeros(512)
+        for _ in range(2):
+            with torch.no_grad():
+                next_value = torch.where(at_end, 1.0, net(next_state)[:, 0].clamp(-1, 1))
+                target = (1 - DISCOUNT) + DISCOUNT * next_value
+                target = torch.where(at_goal, -1.0, target)
+            error = net(state)[:, 0] - target
+            loss = (weight * error**2).mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        priority[rows] = np.abs(error.detach().cpu().numpy()) + 0.01
+        return 2
+
+    return train_batch
+
+
+def side_by_side(frames: Recording, num_runs: int, device: torch.device) -> Callable[[], int]:
+    """The same for this package: all runs in one batch of training."""
+    numbers = hyperparameters("libero", capacity=None)
+    episodes = range(frames.num_episodes)
+    runs = [plan_run(frames, "liveness-nb", seed, episodes, numbers) for seed in range(num_runs)]
+    rows = FeatureRows(frames.features, device)
+    dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+    task = problem(frames, rows, runs, {}, numbers, dtype)
+    advance = batch_trainer(task, initial_state(task))
+
+    def train_batch() -> int:
+        advance()
+        return numbers.gradient_steps_per_batch * num_runs
+
+    return train_batch
+
+
+def microseconds(train_batch: Callable[[], int], num_batches: int, device: torch.device) -> float:
+    """Per run and gradient step."""
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    started = time.perf_counter()
+    steps = sum(train_batch() for _ in range(num_batches))
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    return (time.perf_counter() - started) / steps * 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, nargs="+", default=None)
+    parser.add_argument("--batches", type=int, default=None)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--frames", type=int, default=40_000)
+    parser.add_argument("--size", type=int, default=1544)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    options = parser.parse_args()
+    device = torch.device(options.device)
+    on_cuda = device.type == "cuda"
+    run_counts = options.runs or ([1, 5, 25, 100] if on_cuda else [1, 5])
+    num_batches = options.batches or (100 if on_cuda else 2)
+    frames = random_recording(options.frames, options.size)
+    plain = plain_loop(frames, device)
+    where = torch.cuda.get_device_name() if on_cuda else f"CPU, {torch.get_num_threads()} threads"
+    print(f"{where}, torch {torch.__version__}, {options.frames} frames x {options.size}")
+    print(f"{'runs':>5} {'us per run and step':>20} {'plain loop':>12} {'times':>7}")
+    for num_runs in run_counts:
+        ours = side_by_side(frames, num_runs, device)
+        turns: dict[str, list[float]] = {"ours": [], "plain": []}
+        microseconds(ours, 6, device)
+        microseconds(plain, 3, device)
+        for _ in range(options.turns):
+            turns["ours"].append(microseconds(ours, num_batches, device))
+            turns["plain"].append(microseconds(plain, max(num_batches // 4, 2), device))
+        best, plain_best = min(turns["ours"]), min(turns["plain"])
+        print(
+            f"{num_runs:>5} {best:>20.1f} {plain_best:>12.0f} {plain_best / best:>7.1f}", flush=True
+        )
+        del ours
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Which networks a fit has to train: one per method, seed and task, and what they build on."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from goalward.errors import GoalwardError
+from goalward.rollouts.episode import Outcome
+from goalward.seeds import generator
+from goalward.training.methods import STAGES, Stage, stages_of
+from goalward.training.presets import Hyperparameters
+from goalward.training.recording import Recording
+
+Episodes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One network to be trained: a stage, a seed and the episodes it sees (by position).
+
+    Two equal runs are the same network and are trained once. `anchors` are the runs whose values
+    this one builds on. `name` tells apart data sets that share a seed; a run's random numbers
+    depend on stage, seed, name and fold alone, and so not on its company.
+    """
+
+    stage_name: str
+    seed: int
+    episodes: Episodes
+    held_out: Episodes = ()
+    name: str = ""
+    fold: int = -1
+    anchors: tuple["Run", ...] = ()
+
+    @property
+    def stage(self) -> Stage:
+        return STAGES[self.stage_name]
+
+    @property
+    def wave(self) -> int:
+        """How many runs have to be trained before this one, one after the other."""
+        return 1 + max((anchor.wave for anchor in self.anchors), default=-1)
+
+    def integer(self, purpose: str) -> int:
+        """A random 32-bit integer for one purpose."""
+        names = (purpose, self.stage_name, self.name, self.fold)
+        return int(generator(self.seed, *names).integers(1 << 32))
+
+
+def plan_run(
+    recording: Recording,
+    method: str,
+    seed: int,
+    episodes: Sequence[int],
+    numbers: Hyperparameters,
+    name: str = "",
+) -> Run:
+    """The run that answers for a method on some episodes, with the runs it builds on."""
+    trained, held_out = _split(recording, tuple(episodes), numbers.held_out_fraction, seed, name)
+    *earlier, last = stages_of(method)
+    anchors: tuple[Run, ...] = ()
+    for stage in earlier:
+        seen = _anchor_episodes(recording, trained, numbers)
+        folds = _folds(recording, seen, numbers.cross_fit, seed, name)
+        anchors = tuple(
+            Run(stage.name, seed, kept, held_out, name, fold, anchors) for fold, kept in folds
+        )
+    return Run(last.name, seed, trained, held_out, name, anchors=anchors)
+
+
+def all_runs(wanted: Sequence[Run]) -> list[list[list[Run]]]:
+    """Every run there is to train, each once: waves of groups of runs.
+
+    A wave builds on earlier ones. The runs of a group have the same output, stand next to those
+    of their stage, and those whose targets go through the network come first: one slice of the
+    stacked networks serves each purpose.
+    """
+    found: dict[Run, None] = {}
+
+    def visit(run: Run) -> None:
+        for anchor in run.anchors:
+            visit(anchor)
+        found.setdefault(run)
+
+    for run in wanted:
+        visit(run)
+    order = list(STAGES)
+    waves: list[list[list[Run]]] = []
+    for wave in range(1 + max(run.wave for run in found)):
+        here = [run for run in found if run.wave == wave]
+        here.sort(key=lambda run: (run.stage.backup is None, order.index(run.stage_name)))
+        outputs = dict.fromkeys(run.stage.output for run in here)
+        waves.append([[run for run in here if run.stage.output == output] for output in outputs])
+    return waves
+
+
+def episodes_by_task(recording: Recording) -> dict[str, Episodes]:
+    """Positions of the episodes of every task; a task is a value function of its own."""
+    tasks: dict[str, list[int]] = {}
+    for position, task in enumerate(recording.episode_task):
+        tasks.setdefault(task, []).append(position)
+    return {task: tuple(positions) for task, positions in tasks.items()}
+
+
+def warn_of_one_class(recording: Recording, episodes: Episodes, name: str) -> None:
+    """A value function of one outcome alone is a constant, or a clock; say so."""
+    outcomes = {recording.episode_outcome[episode] == Outcome.SUCCESS for episode in episodes}
+    if len(outcomes) == 1:
+        kind = "a success" if outcomes.pop() else "no success"
+        where = f" of task {name!r}" if name else ""
+        warnings.warn(
+            f"every episode{where} is {kind}: there is nothing to tell apart",
+            stacklevel=3,
+        )
+
+
+def _split(
+    recording: Recording, episodes: Episodes, held_out_fraction: float, seed: int, name: str
+) -> tuple[Episodes, Episodes]:
+    """Episodes to train on and episodes to stop by, every outcome in the same proportion."""
+    held_out: set[int] = set()
+    for outcome, positions in _by_outcome(recording, episodes).items():
+        shuffled = generator(seed, "held_out", name, outcome).permutation(positions)
+        held_out |= set(shuffled[: int(held_out_fraction * len(positions))].tolist())
+    return tuple(e for e in episodes if e not in held_out), tuple(sorted(held_out))
+
+
+def _folds(
+    recording: Recording, episodes: Episodes, num_folds: int, seed: int, name: str
+) -> list[tuple[int, Episodes]]:
+    """(fold, the episodes outside it), or all of them once where there is nothing to fold."""
+    if num_folds == 0:
+        return [(-1, episodes)]
+    if len(episodes) < num_folds:
+        raise GoalwardError(f"{len(episodes)} episodes do not make {num_folds} folds")
+    fold_of: dict[int, int] = {}
+    for outcome, positions in _by_outcome(recording, episodes).items():
+        shuffled = generator(seed, "folds", name, outcome).permutation(positions)
+        # Going on where the last outcome stopped keeps the folds even.
+        first = len(fold_of)
+        fold_of |= {int(e): (first + i) % num_folds for i, e in enumerate(shuffled)}
+    return [(k, tuple(e for e in episodes if fold_of[e] != k)) for k in range(num_folds)]
+
+
+def _anchor_episodes(
+    recording: Recording, episodes: Episodes, numbers: Hyperparameters
+) -> Episodes:
+    if numbers.anchor_frames == "all":
+        return episodes
+    successes = tuple(e for e in episodes if recording.episode_outcome[e] == Outcome.SUCCESS)
+    # Without a success there is no anchor either way: every frame is worth 1.
+    return successes or episodes
+
+
+def _by_outcome(recording: Recording, episodes: Episodes) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = {}
+    for episode in episodes:
+        groups.setdefault(str(recording.episode_outcome[episode]), []).append(episode)
+    return {outcome: list(np.array(groups[outcome])) for outcome in sorted(groups)}

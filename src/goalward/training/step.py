@@ -1,0 +1,221 @@
+"""One batch of training for a group of runs: draw, target, descend, remember the errors."""
+
+import torch
+from torch import Tensor
+
+from goalward.training import replay
+from goalward.training.adam import adam_step, adam_step_with_copy
+from goalward.training.problem import Problem
+from goalward.training.value_net import NetShape, Weights, initial_weights, net_outputs, some_runs
+
+# Every tensor that changes in training, by name: "weights/bias_0", "mass", "batch", ...
+State = dict[str, Tensor]
+
+
+def initial_state(problem: Problem) -> State:
+    """The state before the first batch, on the problem's device."""
+    numbers = problem.numbers
+    shape = NetShape(problem.rows.size, problem.output_size, numbers.width, numbers.num_layers)
+    generators = [
+        torch.Generator().manual_seed(run.integer("initial_weights")) for run in problem.runs
+    ]
+    weights = initial_weights(shape, generators)
+    num_runs = len(problem.runs)
+    state: State = {
+        "batch": torch.tensor(0),
+        "loss": torch.zeros(num_runs),
+        "held_out_loss": torch.full((num_runs,), torch.inf),
+        "mass": problem.first_mass.clone(),
+    }
+    for name, tensor in weights.items():
+        state[f"weights/{name}"] = tensor
+        state[f"first_moment/{name}"] = torch.zeros_like(tensor)
+        state[f"second_moment/{name}"] = torch.zeros_like(tensor)
+        if problem.dtype is not torch.float32 and name.startswith("weight_"):
+            state[f"copy/{name}"] = tensor.to(problem.dtype)
+        if problem.held_out is not None:
+            state[f"best/{name}"] = tensor.clone()
+        if numbers.lagged_tau:
+            state[f"lagged/{name}"] = tensor.clone()
+    return {name: tensor.to(problem.device) for name, tensor in state.items()}
+
+
+def folder(state: State, name: str) -> Weights:
+    """The tensors of the state below a name; empty if there is no such folder."""
+    return {
+        key.removeprefix(f"{name}/"): tensor
+        for key, tensor in state.items()
+        if key.startswith(f"{name}/")
+    }
+
+
+def some_runs_of_state(state: State, runs: slice) -> State:
+    """Views of what belongs to some of the runs."""
+    return {name: tensor[runs] for name, tensor in state.items() if "/" in name}
+
+
+def train_batch(problem: Problem, state: State) -> None:
+    """Draw a batch per run, take the gradient steps it is worth, and set its new priorities.
+
+    Features are gathered and targets computed once per batch; all its gradient steps use them.
+    Nothing here asks the device for a number, so that CUDA can replay it as a graph.
+    """
+    numbers = problem.numbers
+    rows, importance = draw(problem, state)
+    target = targets(problem, state, rows)
+    for runs in problem.slices(len(problem.runs)):
+        inputs = _inputs(problem, rows[runs], runs)
+        error = torch.zeros_like(target[runs])
+        for step in range(numbers.gradient_steps_per_batch):
+            steps_before = state["batch"] * numbers.gradient_steps_per_batch + step
+            loss, error = gradient_step(
+                problem, state, runs, inputs, target[runs], importance[runs], steps_before
+            )
+            state["loss"][runs] = loss
+        mass = replay.priority_mass(error, numbers.priority_exponent, numbers.priority_floor)
+        state["mass"][runs].scatter_(1, rows[runs], mass)
+    state["batch"] += 1
+    _move_lagged(problem, state)
+
+
+def draw(problem: Problem, state: State) -> tuple[Tensor, Tensor]:
+    """Rows of a batch and their importance weights, (runs, batch) each."""
+    numbers, batch = problem.numbers, state["batch"]
+    mass, num_frames = state["mass"], problem.num_frames
+    if problem.window_position is not None and numbers.capacity is not None:
+        # As many frames come in as are drawn.
+        start = batch * numbers.batch_size
+        held = replay.in_window(problem.window_position, num_frames, start, numbers.capacity)
+        mass = mass * held
+        num_frames = num_frames.clamp(max=numbers.capacity)
+    uniform = replay.uniforms(problem.run_keys, batch, numbers.batch_size)
+    rows, chance = replay.sample_rows(mass, uniform)
+    rise = numbers.importance_end - numbers.importance_start
+    exponent = numbers.importance_start + rise * batch / max(numbers.num_batches - 1, 1)
+    return rows, replay.importance_weights(chance, num_frames, exponent)
+
+
+@torch.no_grad()
+def targets(problem: Problem, state: State, rows: Tensor) -> Tensor:
+    """What each run's network is to say on its rows: (runs, batch)."""
+    weights = folder(state, "lagged") or _read_weights(state)
+    next_value = torch.empty(0)
+    if problem.num_backups:
+        next_rows = (rows + 1).clamp_(max=len(problem.at_end) - 1)
+        next_value = torch.cat(
+            [
+                problem.value(
+                    net_outputs(some_runs(weights, runs), _inputs(problem, next_rows[runs], runs))
+                )
+                for runs in problem.slices(problem.num_backups)
+            ]
+        )
+        backups = slice(problem.num_backups)
+        next_value = torch.clamp(next_value, problem.lowest[backups], problem.highest[backups])
+    found: list[Tensor] = []
+    for part in problem.parts:
+        here = rows[part.runs]
+        target = part.table.expand(len(here), -1).gather(1, here)
+        if part.stage.backup is not None:
+            at_goal, at_end = problem.at_goal[here], problem.at_end[here]
+            target = part.stage.backup(
+                target, next_value[part.runs], at_goal, at_end, problem.numbers
+            )
+        found.append(target)
+    return torch.cat(found)
+
+
+def gradient_step(
+    problem: Problem,
+    state: State,
+    runs: slice,
+    inputs: Tensor,
+    target: Tensor,
+    importance: Tensor,
+    steps_before: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """One step of Adam for some runs; the loss (runs,) and the errors (runs, batch) before it."""
+    leaves = some_runs(_read_weights(state), runs)
+    for tensor in leaves.values():
+        tensor.requires_grad_()
+    loss, error = problem.loss(net_outputs(leaves, inputs), target)
+    loss = (importance * loss).mean(1)
+    # Runs share nothing, so the gradient of the sum is every run's own.
+    gradients = torch.autograd.grad(loss.sum(), list(leaves.values()))
+    found = dict(zip(leaves, gradients, strict=True))
+    _descend(some_runs_of_state(state, runs), found, _learning_rate(problem, state), steps_before)
+    return loss.detach(), error
+
+
+def _read_weights(state: State) -> Weights:
+    """The weights as matrix products read them: bfloat16 copies where there are any."""
+    return folder(state, "weights") | folder(state, "copy")
+
+
+def _descend(state: State, gradients: Weights, rate: Tensor, steps_before: Tensor) -> None:
+    copies = folder(state, "copy")
+    plain = [name for name in gradients if name not in copies]
+    adam_step(
+        [state[f"weights/{name}"] for name in plain],
+        [gradients[name] for name in plain],
+        [state[f"first_moment/{name}"] for name in plain],
+        [state[f"second_moment/{name}"] for name in plain],
+        # torch counts in each of these; they may not share memory.
+        list(steps_before.float().repeat(len(plain)).unbind()),
+        rate,
+    )
+    for name, copy in copies.items():
+        adam_step_with_copy(
+            state[f"weights/{name}"],
+            gradients[name],
+            state[f"first_moment/{name}"],
+            state[f"second_moment/{name}"],
+            (steps_before + 1).float(),
+            rate,
+            copy,
+        )
+
+
+def _learning_rate(problem: Problem, state: State) -> Tensor:
+    numbers = problem.numbers
+    fall = (1 - numbers.learning_rate_end) * state["batch"] / numbers.num_batches
+    return (numbers.learning_rate * (1 - fall)).float()
+
+
+def _inputs(problem: Problem, rows: Tensor, runs: slice) -> Tensor:
+    mean, scale = problem.mean[runs], problem.scale[runs]
+    return problem.rows.standardised(rows, mean, scale, problem.dtype)
+
+
+def _move_lagged(problem: Problem, state: State) -> None:
+    numbers = problem.numbers
+    if numbers.lagged_tau:
+        due = state["batch"] % numbers.lagged_period == 0
+        share = due * numbers.lagged_tau
+        weights = folder(state, "weights")
+        for name, tensor in folder(state, "lagged").items():
+            tensor.add_(share * (weights[name] - tensor))
+
+
+@torch.no_grad()
+def score_held_out(problem: Problem, state: State) -> None:
+    """Score the held-out episodes and keep the weights of the runs that never did better."""
+    if problem.held_out is None or problem.held_out_share is None:
+        return
+    weights = _read_weights(state)
+    total = torch.zeros(len(problem.runs), device=problem.device)
+    size = problem.numbers.batch_size
+    for rows, share in zip(
+        problem.held_out.split(size, 1), problem.held_out_share.split(size, 1), strict=True
+    ):
+        target = [
+            part.held_out_table.expand(len(rows[part.runs]), -1).gather(1, rows[part.runs])
+            for part in problem.parts
+        ]
+        outputs = net_outputs(weights, _inputs(problem, rows, slice(None)))
+        total += (problem.loss(outputs, torch.cat(target))[0] * share).sum(1)
+    # A run with too few episodes to hold any out keeps its last weights.
+    better = (total < state["held_out_loss"]) | (problem.held_out_share.sum(1) == 0)
+    state["held_out_loss"].copy_(torch.where(better, total, state["held_out_loss"]))
+    for name, tensor in folder(state, "best").items():
+        tensor.copy_(torch.where(better[:, None, None], state[f"weights/{name}"], tensor))

@@ -1,0 +1,183 @@
+"""Value functions of one data set: fitted, stored, and asked for the value of any frame."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from goalward.errors import GoalwardError
+from goalward.files import written_whole
+from goalward.rollouts.dataset import Rollouts
+from goalward.training.checkpoint import (
+    nets_path,
+    read_nets,
+    runs_as_json,
+    runs_from_json,
+    write_nets,
+)
+from goalward.training.fit import UNHURRIED, OnProgress, Pace, chosen_device, nets_of, train
+from goalward.training.inputs import FeatureRows
+from goalward.training.methods import stages_of
+from goalward.training.nets import Nets, frame_values
+from goalward.training.presets import Hyperparameters, hyperparameters
+from goalward.training.recording import recording
+from goalward.training.runs import Run, episodes_by_task, plan_run, warn_of_one_class
+from goalward.values.table import ValueTable
+
+_FACTS = "run.json"
+_VERSION = 1
+# (method, seed, task)
+Question = tuple[str, int, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Trained value functions: one per method, seed and task."""
+
+    numbers: Hyperparameters
+    answers: Mapping[Question, Run]
+    nets: tuple[Nets, ...]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(method for method, _, _ in self.answers))
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(seed for _, seed, _ in self.answers))
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(task for _, _, task in self.answers))
+
+    def predict(
+        self, rollouts: Rollouts, *, device: torch.device | str | None = None
+    ) -> ValueTable:
+        """The value of every frame of some rollouts, seen in training or not.
+
+        An episode is judged by the value functions of its own task. Values are computed in
+        float32 wherever the training took place.
+        """
+        frames = recording(rollouts)
+        by_task = episodes_by_task(frames)
+        unknown = sorted(set(by_task) - set(self.tasks))
+        if unknown:
+            raise GoalwardError(
+                f"no value function for task {unknown[0]!r}; trained: "
+                + ", ".join(repr(task) for task in self.tasks)
+            )
+        shape = (len(self.methods), len(self.seeds), frames.num_frames)
+        value = np.empty(shape, dtype=np.float32)
+        steps = np.empty(shape, dtype=np.float32)
+        for task, episodes in by_task.items():
+            here = np.flatnonzero(frames.frames_of(episodes))
+            features = frames.features if len(by_task) == 1 else frames.features[here]
+            # Read once from front to back: nothing is gained by moving all of it first.
+            rows = FeatureRows(features, chosen_device(device), max_bytes=0)
+            for m, method in enumerate(self.methods):
+                runs = [self.answers[method, seed, task] for seed in self.seeds]
+                nets = nets_of(runs[0], list(self.nets)).select(runs)
+                values = frame_values(nets, rows, self.numbers)
+                value[m][:, here] = values
+                steps[m][:, here] = runs[0].stage.steps(values, self.numbers)
+        return ValueTable(
+            methods=self.methods,
+            seeds=self.seeds,
+            episode_ids=frames.episode_id,
+            episode_tasks=frames.episode_task,
+            episode_ends=frames.episode_ends,
+            value=value,
+            steps_to_goal=steps,
+        )
+
+    def save(self, folder: str | Path) -> None:
+        """Into a folder that `load` reads: `run.json`, and networks as safetensors."""
+        folder = Path(folder)
+        for index, nets in enumerate(self.nets):
+            write_nets(nets_path(folder, index), nets)
+        facts = {
+            "version": _VERSION,
+            "hyperparameters": self.numbers.as_dict(),
+            "num_groups": len(self.nets),
+            "answers": [
+                {"method": method, "seed": seed, "task": task, "run": runs_as_json((run,))[0]}
+                for (method, seed, task), run in self.answers.items()
+            ],
+        }
+        with written_whole(folder / _FACTS) as temporary:
+            temporary.write_text(json.dumps(facts, indent=1))
+
+
+def fit(
+    rollouts: Rollouts,
+    methods: str | Sequence[str] = ("liveness",),
+    *,
+    seeds: int | Sequence[int] = 5,
+    preset: str = "default",
+    device: torch.device | str | None = None,
+    checkpoint: str | Path | None = None,
+    on_progress: OnProgress | None = None,
+    pace: Pace = UNHURRIED,
+    **overrides: Any,
+) -> Fitted:
+    """Learn the value of every frame from episodes with features and outcomes.
+
+    `seeds` is how many (0, 1, ...) or which. Any field of `Hyperparameters` can be given by name
+    and overrides the preset's. Every task gets value functions of its own. With `checkpoint`, a
+    folder, training is saved there every minute, and the same call goes on where it was stopped.
+
+    >>> import numpy as np
+    >>> from goalward import from_arrays
+    >>> ramp = np.linspace(0, 1, 20)[:, None]
+    >>> rollouts = from_arrays([ramp, -ramp] * 4, success=[True, False] * 4)
+    >>> fitted = fit(rollouts, "liveness-nb", seeds=1, width=16, num_steps=20, batch_size=32)
+    >>> fitted.predict(rollouts).mean("liveness-nb").shape
+    (160,)
+    """
+    methods = (methods,) if isinstance(methods, str) else tuple(dict.fromkeys(methods))
+    for method in methods:
+        stages_of(method)
+    chosen = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
+    if not methods or not chosen:
+        raise GoalwardError("give at least one method and one seed")
+    frames = recording(rollouts)
+    numbers = hyperparameters(preset, **overrides).for_horizon(frames.horizon)
+    answers: dict[Question, Run] = {}
+    for task, episodes in episodes_by_task(frames).items():
+        warn_of_one_class(frames, episodes, task)
+        for method in methods:
+            for seed in chosen:
+                run = plan_run(frames, method, seed, episodes, numbers, name=task)
+                answers[method, seed, task] = run
+    folder = None if checkpoint is None else Path(checkpoint)
+    nets = train(
+        frames,
+        answers.values(),
+        numbers,
+        device=device,
+        checkpoint_folder=folder,
+        on_progress=on_progress,
+        pace=pace,
+    )
+    return Fitted(numbers, answers, tuple(nets))
+
+
+def load(folder: str | Path) -> Fitted:
+    """Value functions that `Fitted.save` or `goalward fit` stored."""
+    folder = Path(folder)
+    try:
+        facts = json.loads((folder / _FACTS).read_text())
+    except (OSError, ValueError) as error:
+        raise GoalwardError(f"{folder}: holds no finished fit ({error})") from error
+    if facts.get("version") != _VERSION:
+        raise GoalwardError(f"{folder}: was written by another version of goalward")
+    answers = {
+        (entry["method"], entry["seed"], entry["task"]): runs_from_json([entry["run"]])[0]
+        for entry in facts["answers"]
+    }
+    nets = tuple(read_nets(nets_path(folder, index)) for index in range(facts["num_groups"]))
+    return Fitted(Hyperparameters(**facts["hyperparameters"]), answers, nets)

@@ -1,0 +1,127 @@
+"""Values of every frame: per method, seed and episode, in memory and on disk."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goalward.errors import GoalwardError
+from goalward.files import written_whole
+
+FloatArray = npt.NDArray[np.float32]
+_COLUMNS = ("method", "seed", "task", "episode", "frame", "value", "steps_to_goal")
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTable:
+    """The value and the steps to the goal of every frame, as each method and seed sees it.
+
+    `value` and `steps_to_goal` are (methods, seeds, frames); frames are those of all episodes one
+    after the other, the last of each before `episode_ends`. Values of different methods are on
+    different scales; steps are steps everywhere, and inf means never.
+    """
+
+    methods: tuple[str, ...]
+    seeds: tuple[int, ...]
+    episode_ids: tuple[str, ...]
+    episode_tasks: tuple[str, ...]
+    episode_ends: npt.NDArray[np.int64]
+    value: FloatArray
+    steps_to_goal: FloatArray
+
+    @property
+    def num_frames(self) -> int:
+        return self.value.shape[2]
+
+    def values(self, method: str) -> FloatArray:
+        """(seeds, frames) of one method."""
+        return self.value[self._method(method)]
+
+    def steps(self, method: str) -> FloatArray:
+        """Steps to the goal, (seeds, frames), of one method."""
+        return self.steps_to_goal[self._method(method)]
+
+    def mean(self, method: str) -> FloatArray:
+        """The mean value over seeds, (frames,)."""
+        return self.values(method).mean(axis=0)
+
+    def spread(self, method: str) -> FloatArray:
+        """The standard deviation over seeds, (frames,); 0 where there is one seed."""
+        if len(self.seeds) < 2:
+            return np.zeros(self.num_frames, dtype=np.float32)
+        return self.values(method).std(axis=0, ddof=1)
+
+    def frames_of(self, episode_id: str) -> slice:
+        """Where an episode's frames lie on the last axis."""
+        if episode_id not in self.episode_ids:
+            raise GoalwardError(f"no episode {episode_id} among {len(self.episode_ids)}")
+        position = self.episode_ids.index(episode_id)
+        end = int(self.episode_ends[position])
+        return slice(int(self.episode_ends[position - 1]) if position else 0, end)
+
+    def _method(self, method: str) -> int:
+        if method not in self.methods:
+            raise GoalwardError(f"no method {method!r}; there are: {', '.join(self.methods)}")
+        return self.methods.index(method)
+
+    # ---- on disk -----------------------------------------------------------------------------
+
+    def to_arrow(self) -> pa.Table:
+        """One row per method, seed and frame."""
+        lengths = np.diff(self.episode_ends, prepend=0)
+        starts = self.episode_ends - lengths
+        num_methods, num_seeds, num_frames = self.value.shape
+        episode = np.tile(np.repeat(np.arange(len(lengths)), lengths), num_methods * num_seeds)
+        frame = np.arange(num_frames) - np.repeat(starts, lengths)
+        columns = (
+            _text_column(np.repeat(np.arange(num_methods), num_seeds * num_frames), self.methods),
+            pa.array(np.tile(np.repeat(np.array(self.seeds), num_frames), num_methods)),
+            _text_column(episode, self.episode_tasks),
+            _text_column(episode, self.episode_ids),
+            pa.array(np.tile(frame.astype(np.int32), num_methods * num_seeds)),
+            pa.array(self.value.ravel()),
+            pa.array(self.steps_to_goal.ravel()),
+        )
+        return pa.table(dict(zip(_COLUMNS, columns, strict=True)))
+
+    def write(self, path: str | Path) -> None:
+        """As parquet; `read_values` reads it back."""
+        with written_whole(Path(path)) as temporary:
+            pq.write_table(self.to_arrow(), temporary, compression="zstd")
+
+
+def read_values(path: str | Path) -> ValueTable:
+    """A table that `ValueTable.write` wrote."""
+    path = Path(path)
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise GoalwardError(f"{path}: cannot be read as parquet ({error})") from error
+    missing = set(_COLUMNS) - set(table.column_names)
+    if missing or table.num_rows == 0:
+        raise GoalwardError(f"{path}: is no table of values (no {', '.join(sorted(missing))})")
+    methods, seeds = _distinct(table, "method"), _distinct(table, "seed")
+    shape = (len(methods), len(seeds), table.num_rows // (len(methods) * len(seeds)))
+    first = table.slice(0, shape[2])
+    starts = np.flatnonzero(first["frame"].to_numpy() == 0)
+    return ValueTable(
+        methods=tuple(methods),
+        seeds=tuple(seeds),
+        episode_ids=tuple(first["episode"].take(pa.array(starts)).to_pylist()),
+        episode_tasks=tuple(first["task"].take(pa.array(starts)).to_pylist()),
+        episode_ends=np.append(starts[1:], shape[2]),
+        value=table["value"].to_numpy().reshape(shape),
+        steps_to_goal=table["steps_to_goal"].to_numpy().reshape(shape),
+    )
+
+
+def _text_column(index: npt.NDArray[np.int64], texts: Sequence[str]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(index.astype(np.int32), list(texts))
+
+
+def _distinct(table: pa.Table, column: str) -> list:
+    return table[column].unique().to_pylist()

@@ -1,0 +1,63 @@
+"""`goalward fit` and `goalward predict` from feature file to table of values."""
+
+import numpy as np
+import pytest
+
+import goalward
+from goalward.cli.fit import fit_command
+from goalward.cli.predict import predict_command
+from goalward.training.feature_file import write_features
+from goalward.values.table import read_values
+
+SMALL = ("width=8", "num_layers=2", "num_steps=6", "batch_size=16")
+
+
+@pytest.fixture
+def feature_file(tmp_path):
+    rng = np.random.default_rng(0)
+    rollouts = goalward.from_arrays(
+        [rng.normal(size=(n, 2)) for n in (4, 6, 5, 3)],
+        success=[True, False, True, False],
+        ids=["a", "b", "c", "d"],
+    )
+    write_features(tmp_path / "features.npz", rollouts)
+    return tmp_path / "features.npz"
+
+
+def test_fit_then_predict(feature_file, tmp_path, capsys):
+    run, out = tmp_path / "run", tmp_path / "values.parquet"
+    fit_command(
+        feature_file, out=run, methods=("liveness", "mc"), seeds=2, device="cpu", set_=SMALL
+    )
+    predict_command(run, feature_file, out=out, device="cpu")
+    table = read_values(out)
+    assert table.methods == ("liveness", "mc")
+    assert table.seeds == (0, 1)
+    assert table.episode_ids == ("a", "b", "c", "d")
+    assert table.value.shape == (2, 2, 18)
+    assert sorted(p.name for p in run.iterdir()) == [
+        "nets-0.safetensors",
+        "nets-1.safetensors",
+        "run.json",
+    ]
+    assert "4 value functions of 4 episodes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"set_": ("widht=8",)}, "no hyper-parameter widht"),
+        ({"set_": ("width",)}, "--set wants name=value"),
+        ({"methods": ("live",)}, "no method 'live'; methods: liveness"),
+        ({"preset": "cups"}, "no preset 'cups'"),
+        ({"set_": ("time_out=never",)}, "time_out must be one of terminal, open"),
+    ],
+)
+def test_wrong_arguments_say_what_is_right(arguments, message, feature_file, tmp_path):
+    with pytest.raises(goalward.GoalwardError, match=message):
+        fit_command(feature_file, out=tmp_path / "run", **arguments)
+
+
+def test_predict_without_a_fit_says_where_it_looked(feature_file, tmp_path):
+    with pytest.raises(goalward.GoalwardError, match="nowhere: holds no finished fit"):
+        predict_command(tmp_path / "nowhere", feature_file, out=tmp_path / "values.parquet")

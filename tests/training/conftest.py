@@ -1,0 +1,51 @@
+"""Small worlds that every training test shares."""
+
+import numpy as np
+import pytest
+import torch
+
+import goalward
+from goalward.training.presets import Hyperparameters
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread():
+    """Networks this small are slower on two threads, and tests run side by side."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+# Just enough training to move every weight.
+SMALL = {"width": 8, "num_layers": 3, "batch_size": 16, "num_steps": 12, "device": "cpu"}
+
+
+@pytest.fixture(scope="session")
+def small():
+    return dict(SMALL)
+
+
+@pytest.fixture(scope="session")
+def numbers():
+    return Hyperparameters(
+        width=8, num_layers=3, batch_size=16, num_steps=12, learning_rate=1e-3
+    ).for_horizon(10)
+
+
+@pytest.fixture(scope="session")
+def random_rollouts():
+    """Episodes of different lengths with these outcomes; the eighth has a single frame."""
+
+    def make(*outcomes):
+        rng = np.random.default_rng(0)
+        lengths = [10, 11, 6, 8, 9, 4, 5, 1]
+        features = [rng.normal(size=(n, 3)).astype(np.float32) for n in lengths[: len(outcomes)]]
+        return goalward.from_arrays(features, outcomes=outcomes)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def rollouts(random_rollouts):
+    return random_rollouts(*["success", "time_out"] * 3, "failure", "time_out")

@@ -1,0 +1,60 @@
+"""Feature files: what is written is read, what numpy writes is read, what is wrong is named."""
+
+import numpy as np
+import pytest
+
+import goalward
+from goalward.training.feature_file import read_features, write_features
+from goalward.training.recording import recording
+
+
+def test_survives_the_disk(rollouts, tmp_path):
+    write_features(tmp_path / "features.npz", rollouts)
+    again = read_features(tmp_path / "features.npz")
+    assert again.ids == rollouts.ids
+    assert list(again.outcomes) == list(rollouts.outcomes)
+    assert np.array_equal(again.goal_frames, rollouts.goal_frames)
+    assert np.array_equal(again.features, rollouts.features)
+
+
+def test_features_are_mapped_not_read(rollouts, tmp_path):
+    write_features(tmp_path / "features.npz", rollouts)
+    assert isinstance(read_features(tmp_path / "features.npz").features, np.memmap)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_three_arrays_are_enough(save, tmp_path):
+    features = np.arange(10, dtype=np.float16).reshape(5, 2)
+    path = tmp_path / "features.npz"
+    save(path, features=features, episode_ends=[3, 5], outcomes=["success", "failure"])
+    rollouts = read_features(path)
+    assert np.array_equal(rollouts.features, features)
+    assert rollouts.goal_frames.tolist() == [2, -1]
+    assert recording(rollouts).at_goal.tolist() == [False, False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"episode_ends": [3, 6]}, "the last episode ends at 6"),
+        ({"outcomes": ["success", "lost"]}, "'lost' is not a valid Outcome; outcomes: success"),
+        ({"outcomes": ["success"]}, "outcomes has 1 entries for 2 episodes"),
+        ({"outcomes": None}, "holds no outcomes; a feature file has"),
+        ({"outcomes": np.array([{}, {}])}, "cannot be read as a feature file .*allow_pickle"),
+    ],
+)
+def test_broken_files_are_explained(change, message, tmp_path):
+    arrays = {
+        "features": np.zeros((5, 2), dtype=np.float32),
+        "episode_ends": [3, 5],
+        "outcomes": ["success", "failure"],
+    } | change
+    np.savez(tmp_path / "bad.npz", **{k: v for k, v in arrays.items() if v is not None})
+    with pytest.raises(goalward.GoalwardError, match=f"bad.npz: .*{message}"):
+        read_features(tmp_path / "bad.npz")
+
+
+def test_other_files_are_explained(tmp_path):
+    (tmp_path / "bad.npz").write_text("no archive")
+    with pytest.raises(goalward.GoalwardError, match="cannot be read as a feature file"):
+        read_features(tmp_path / "bad.npz")

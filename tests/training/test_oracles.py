@@ -1,0 +1,164 @@
+"""Every method against the value it is meant to find, in a world small enough to solve.
+
+A chain of states: each step advances with probability FORWARD, ends in a trap (a failure) with
+TRAPPED, and stays otherwise. A state is a one-hot feature, so that a network can say anything.
+With K the steps to the goal (inf in the trap) and W(s) = E[discount^K]:
+
+    W(s) = discount * (FORWARD * W(s + 1) + STAY * W(s)),   W(goal) = 1,   W(trap) = 0
+
+liveness-nb, its exact variant and survival are to find 1 - 2 W; td and the returns obey the same
+kind of recursion, and `liveness` the one with the minimum in it.
+"""
+
+import numpy as np
+import pytest
+
+import goalward
+from goalward.targets.exact import exact_liveness
+from goalward.training.methods import METHODS
+from goalward.values.fitted import fit
+
+GOAL, FORWARD, TRAPPED = 4, 0.55, 0.08
+STAY = 1 - FORWARD - TRAPPED
+TRAP = GOAL + 1
+DISCOUNT, TD_DISCOUNT, TD_NORMALISER, MC_NORMALISER = 0.9, 0.95, 20.0, 40.0
+# 900 episodes: the sampling error of a state's mean is about 0.01; training adds as much.
+TOLERANCE = 0.05
+
+
+def walks(num_episodes):
+    rng = np.random.default_rng(0)
+    for _ in range(num_episodes):
+        states = [int(rng.integers(GOAL))]
+        while states[-1] < GOAL:
+            draw = rng.random()
+            last = states[-1]
+            states.append(
+                TRAP if draw < TRAPPED else last + 1 if draw < TRAPPED + FORWARD else last
+            )
+        yield np.array(states)
+
+
+def solve(at_goal, at_trap, step):
+    """Values of states 0..GOAL, TRAP: repeat V(s) = step(s, V(s + 1), V(s), V(TRAP))."""
+    value = np.zeros(TRAP + 1)
+    value[GOAL], value[TRAP] = at_goal, at_trap
+    for _ in range(500):
+        for state in range(GOAL):
+            value[state] = step(state, value)
+    return value
+
+
+def mean_next(state, of):
+    return FORWARD * of[state + 1] + STAY * of[state] + TRAPPED * of[TRAP]
+
+
+ANCHOR = 1 - 2 * solve(1.0, 0.0, lambda s, v: DISCOUNT * mean_next(s, v))
+
+
+def liveness_oracle(state, value):
+    best = np.minimum(ANCHOR[state], value)
+    return (1 - DISCOUNT) + DISCOUNT * mean_next(state, best)
+
+
+def td_oracle(state, value):
+    return -1 / TD_NORMALISER + TD_DISCOUNT * mean_next(state, value)
+
+
+def mc_oracle(state, value):
+    return -1 / MC_NORMALISER + mean_next(state, value)
+
+
+def scan_oracle(states):
+    """The exact solver on the recorded walks, averaged over the frames of each state."""
+    flat = np.concatenate(states)
+    ends = np.cumsum([len(walk) for walk in states])
+    value = exact_liveness(ANCHOR[flat], ends, flat == GOAL, DISCOUNT)
+    return np.bincount(flat, value) / np.bincount(flat)
+
+
+@pytest.fixture(scope="module")
+def oracle():
+    states = list(walks(900))
+    bootstrapped = solve(-1.0, (1 - DISCOUNT) + DISCOUNT * ANCHOR[TRAP], liveness_oracle)
+    returns = solve(0.0, -0.5, mc_oracle)
+    return states, {
+        "liveness": bootstrapped,
+        "liveness-nb": ANCHOR,
+        "liveness-exact": scan_oracle(states),
+        "liveness-nb-exact": ANCHOR,
+        "survival": ANCHOR,
+        "td": solve(0.0, -1.0, td_oracle),
+        "mc": returns,
+        "mc-dist": returns,
+    }
+
+
+@pytest.fixture(scope="module")
+def learned(oracle):
+    states, _ = oracle
+    one_hot = np.eye(TRAP + 1, dtype=np.float32)
+    rollouts = goalward.from_arrays(
+        [one_hot[walk] for walk in states],
+        outcomes=["success" if walk[-1] == GOAL else "failure" for walk in states],
+    )
+    fitted = fit(
+        rollouts,
+        tuple(METHODS),
+        seeds=1,
+        device="cpu",
+        width=32,
+        num_layers=3,
+        batch_size=256,
+        num_steps=800,
+        learning_rate=5e-3,
+        discount=DISCOUNT,
+        td_discount=TD_DISCOUNT,
+        td_normaliser=TD_NORMALISER,
+        mc_normaliser=MC_NORMALISER,
+        survival_max_steps=60,
+    )
+    every_state = goalward.from_arrays([one_hot], success=[False])
+    return fitted.predict(every_state)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_finds_its_own_value(method, oracle, learned):
+    difference = learned.mean(method) - oracle[1][method]
+    assert np.abs(difference).max() < TOLERANCE, difference
+
+
+def test_steps_of_td_and_liveness_agree_near_the_goal(learned):
+    """One step before the goal every method says one to four steps."""
+    steps = learned.steps_to_goal[:, 0, GOAL - 1]
+    assert (steps > 0.5).all()
+    assert (steps < 10).all(), dict(zip(learned.methods, steps, strict=True))
+
+
+def test_noise_free_features_give_the_closed_form_on_unseen_episodes():
+    """|V - (1 - 2 discount^k)| < 0.02 with features that vary smoothly with the steps left."""
+    horizon, discount = 40, 0.96
+
+    def episode(start):
+        left = np.arange(start, -0.1, -1) / horizon
+        return np.stack([np.sin(np.pi * left), np.cos(np.pi * left), left], axis=1)
+
+    seen = [episode(start) for start in range(20, horizon + 1, 2)]
+    unseen = [episode(start + 0.5) for start in range(25, horizon, 5)]
+    with pytest.warns(UserWarning, match="nothing to tell apart"):
+        fitted = fit(
+            goalward.from_arrays(seen, success=[True] * len(seen)),
+            "liveness-nb",
+            seeds=1,
+            device="cpu",
+            width=64,
+            num_layers=3,
+            batch_size=256,
+            num_steps=1200,
+            learning_rate=3e-3,
+            discount=discount,
+        )
+    held_out = goalward.from_arrays(unseen, success=[False] * len(unseen))
+    left = np.concatenate([e[:, 2] * horizon for e in unseen])
+    value = fitted.predict(held_out).mean("liveness-nb")
+    assert np.abs(value - (1 - 2 * discount**left)).max() < 0.02
