@@ -34,9 +34,10 @@ types: install
 
 check: lint types test  ## what CI runs: linters, types, tests
 
-bench: install  ## measure decoding and inspection speed
+bench: install  ## measure decoding, inspection and training speed
 	$(BIN)/python benchmarks/decode.py
 	$(BIN)/python benchmarks/inspect_speed.py
+	$(BIN)/python benchmarks/train_step.py --runs 1 5
 
 format: install  ## format the code and fix what can be fixed
 	$(BIN)/ruff format .

@@ -43,14 +43,17 @@ PAPER: dict[str, Any] = {
     "td_normaliser": None,
     "mc_normaliser": None,
 }
+DEFAULT: dict[str, Any] = {"discount": DISCOUNT}
 READINGS: dict[str, dict[str, Any]] = {
     "10,000 steps": PAPER,
     "100,000 steps (lr x 10)": PAPER | {"learning_rate": 1e-4},
     "stage 1 on successes alone": PAPER | {"anchor_frames": "success"},
-    "default preset": {"discount": DISCOUNT},
-    "default, time-out open": {"discount": DISCOUNT, "time_out": "open"},
-    "default, held out 0.2": {"discount": DISCOUNT, "held_out_fraction": 0.2},
-    "default, cross-fit 3": {"discount": DISCOUNT, "cross_fit": 3},
+    "default, terminal": DEFAULT | {"time_out": "terminal"},
+    "default, open": DEFAULT | {"time_out": "open"},
+    "default, terminal, held out": DEFAULT | {"time_out": "terminal", "held_out_fraction": 0.2},
+    "default, open, held out": DEFAULT | {"time_out": "open", "held_out_fraction": 0.2},
+    "default, terminal, cross-fit": DEFAULT | {"time_out": "terminal", "cross_fit": 3},
+    "default, open, cross-fit": DEFAULT | {"time_out": "open", "cross_fit": 3},
     "100,000 steps, cross-fit 3": PAPER | {"learning_rate": 1e-4, "cross_fit": 3},
     "inputs as they are": PAPER | {"standardise": False},
     "time-out open": PAPER | {"time_out": "open"},
@@ -166,6 +169,7 @@ def main() -> None:
     parser.add_argument("--worlds", nargs="+", default=["recovers", "final"])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--device", default=None)
+    parser.add_argument("--only", default="", help="readings whose names start like this")
     options = parser.parse_args()
     for world in options.worlds:
         chance = transitions(world == "recovers")
@@ -176,8 +180,10 @@ def main() -> None:
         heads = ("MAE", "before", "timeout", "corr", "succ", "fail", "comp", "anchor")
         print(f"{'reading':<28} {'method':<12}" + "".join(f"{head:>8}" for head in heads))
         for name, chosen in READINGS.items():
+            if not name.startswith(options.only):
+                continue
             methods = ("liveness", "liveness-nb")
-            if name == "default preset":
+            if name in ("default, terminal", "default, open"):
                 methods += ("liveness-exact", "survival", "td", "mc", "mc-dist")
             numbers = smaller(chosen) if options.small else chosen
             started = time.perf_counter()

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+_MOST_SHAPES = 256
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -23,6 +25,10 @@ def fused_on_cuda(function: Function) -> Function:
 
     @cache
     def compiled() -> Callable[..., Any]:
+        # torch gives up on a function after 8 shapes, for good and with a warning alone: a second
+        # fit in the same process then ran at a third of the speed.
+        limit = torch._dynamo.config.recompile_limit
+        torch._dynamo.config.recompile_limit = max(limit, _MOST_SHAPES)
         return torch.compile(function)
 
     @wraps(function)
