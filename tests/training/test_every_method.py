@@ -10,7 +10,8 @@ from goalward.values.fitted import fit, load
 
 pytestmark = pytest.mark.parametrize("method", METHODS)
 OPTIONS = {
-    "plain": {},
+    "default": {},
+    "plain": {"time_out": "terminal", "held_out_fraction": 0.0},
     "open": {"time_out": "open"},
     "cross-fit": {"cross_fit": 2},
     "success anchors": {"anchor_frames": "success"},
