@@ -66,7 +66,7 @@ def test_memory_stays_flat_over_100_000_frames(tmp_path: Path):
     assert process.memory_info().rss - warm < 16 * 2**20
 
 
-def test_decoding_is_as_fast_as_bare_pyav(tmp_path: Path):
+def test_decoding_costs_no_more_than_bare_pyav(tmp_path: Path):
     path = tmp_path / "a.mp4"
     with av.open(str(path), "w") as container:
         stream = container.add_stream("libx264", rate=10)
@@ -90,8 +90,9 @@ def test_decoding_is_as_fast_as_bare_pyav(tmp_path: Path):
     seconds = {bare: np.inf, ours: np.inf}
     for _ in range(5):
         for decode in seconds:
-            started = time.perf_counter()
+            # CPU time: other tests run beside this one and would decide a race by the clock.
+            started = time.process_time()
             decode()
-            seconds[decode] = min(seconds[decode], time.perf_counter() - started)
-    # About 1.5 times as fast on a quiet machine (benchmarks/decode.py).
+            seconds[decode] = min(seconds[decode], time.process_time() - started)
+    # About 1.5 times as fast on a quiet machine, by the clock (benchmarks/decode.py).
     assert seconds[bare] / seconds[ours] > 0.85
