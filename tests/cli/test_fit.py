@@ -50,6 +50,9 @@ def test_fit_then_predict(feature_file, tmp_path, capsys):
         ({"set_": ("width",)}, "--set wants name=value"),
         ({"methods": ("live",)}, "no method 'live'; methods: liveness"),
         ({"preset": "cups"}, "no preset 'cups'"),
+        ({"set_": ("num_steps=abc",)}, "num_steps cannot be 'abc'"),
+        ({"set_": ("width=2.5",)}, "width cannot be 2.5"),
+        ({"device": "gpu"}, "no device 'gpu'"),
         ({"set_": ("time_out=never",)}, "time_out must be one of terminal, open"),
     ],
 )
@@ -61,3 +64,14 @@ def test_wrong_arguments_say_what_is_right(arguments, message, feature_file, tmp
 def test_predict_without_a_fit_says_where_it_looked(feature_file, tmp_path):
     with pytest.raises(goalward.GoalwardError, match="nowhere: holds no finished fit"):
         predict_command(tmp_path / "nowhere", feature_file, out=tmp_path / "values.parquet")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(None, "no such file"), (b"text", "is not a feature file")]
+)
+def test_files_that_hold_no_features(tmp_path, content, message):
+    path = tmp_path / "x.npz"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(goalward.GoalwardError, match=f"x.npz: {message}"):
+        fit_command(path, out=tmp_path / "run")

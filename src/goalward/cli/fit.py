@@ -1,6 +1,7 @@
 """`goalward fit`: learn value functions from a feature file."""
 
 import json
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,7 +62,8 @@ def fit_command(
     rollouts = read_features(features)
     overrides = dict(_assignment(text) for text in set_)
     console = error_console()
-    with _Bar(console) as bar:
+    with warnings.catch_warnings(record=True) as noticed, _Bar(console) as bar:
+        warnings.simplefilter("always", UserWarning)
         fitted = fit(
             rollouts,
             methods or (),
@@ -72,9 +74,11 @@ def fit_command(
             on_progress=bar.update,
             **overrides,
         )
+    for warning in noticed:
+        console.print(plain(f"warning: {warning.message}"), soft_wrap=True)
     fitted.save(out)
-    count = len(fitted.answers)
-    console.print(plain(f"{count} value functions of {len(rollouts)} episodes: {out}"))
+    done = f"{len(fitted.answers)} value functions of {len(rollouts)} episodes: {out}"
+    console.print(plain(done), soft_wrap=True)
 
 
 def _assignment(text: str) -> tuple[str, Any]:

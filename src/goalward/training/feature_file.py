@@ -50,6 +50,10 @@ def write_features(path: str | Path, rollouts: Rollouts) -> None:
 def read_features(path: str | Path) -> Rollouts:
     """Rollouts from a feature file."""
     path = Path(path)
+    if not path.is_file():
+        raise GoalwardError(f"{path}: no such file")
+    if not zipfile.is_zipfile(path):
+        raise GoalwardError(f"{path}: is not a feature file (.npz)")
     try:
         with np.load(path, allow_pickle=False) as file:
             missing = [name for name in _WANTED if name not in file.files]

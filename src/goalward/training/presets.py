@@ -68,6 +68,10 @@ class Hyperparameters:
     """With K of 2 or more, the anchor value of an episode comes from networks that never saw it."""
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not _fits(value, field.default):
+                raise GoalwardError(f"{field.name} cannot be {value!r}")
         for name, choices in (("time_out", ("terminal", "open")), ("anchor_frames", ANCHOR_FRAMES)):
             if getattr(self, name) not in choices:
                 raise GoalwardError(
@@ -111,6 +115,15 @@ class Hyperparameters:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _fits(value: object, default: object) -> bool:
+    """Whether a value is of the kind of the default; None stands for a number to be derived."""
+    if isinstance(default, bool | str):
+        return isinstance(value, type(default))
+    if value is None or isinstance(value, bool) or not isinstance(value, int | float):
+        return value is None and default is None
+    return not isinstance(default, int) or value == int(value)
 
 
 ANCHOR_FRAMES = ("all", "success")
