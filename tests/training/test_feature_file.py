@@ -40,7 +40,7 @@ def test_three_arrays_are_enough(save, tmp_path):
         ({"outcomes": ["success", "lost"]}, "'lost' is not a valid Outcome; outcomes: success"),
         ({"outcomes": ["success"]}, "outcomes has 1 entries for 2 episodes"),
         ({"outcomes": None}, "holds no outcomes; a feature file has"),
-        ({"outcomes": np.array([{}, {}])}, "is not a feature file .*allow_pickle"),
+        ({"outcomes": np.array([{}, {}])}, "cannot be read as a feature file .*allow_pickle"),
     ],
 )
 def test_broken_files_are_explained(change, message, tmp_path):
@@ -56,5 +56,5 @@ def test_broken_files_are_explained(change, message, tmp_path):
 
 def test_other_files_are_explained(tmp_path):
     (tmp_path / "bad.npz").write_text("no archive")
-    with pytest.raises(goalward.GoalwardError, match="cannot be read as a feature file"):
+    with pytest.raises(goalward.GoalwardError, match="is not a feature file"):
         read_features(tmp_path / "bad.npz")
