@@ -8,8 +8,8 @@ import goalward
 from goalward.training.methods import METHODS
 
 # bfloat16 keeps three digits; after this many steps the two trainings have drifted apart by less
-# than the difference between two seeds.
-TOLERANCE = 0.08
+# than the difference between two seeds (0.0001 to 0.008 seen on an H200).
+TOLERANCE = 0.02
 
 
 def make_rollouts() -> goalward.Rollouts:
@@ -60,4 +60,4 @@ def test_cuda_agrees_with_the_cpu(method: str):
 def test_options_work_on_cuda(options):
     cuda, cpu = values("liveness", "cuda", **options), values("liveness", "cpu", **options)
     assert np.isfinite(cuda).all()
-    assert np.abs(cuda - cpu).mean() < 2 * TOLERANCE
+    assert np.abs(cuda - cpu).mean() < TOLERANCE
