@@ -14,7 +14,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "goalward needs Python 3.11 or newer; try make PYTHON=python3.12 install")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,offline]'
 	touch $@
 
 install: $(VENV)/installed  ## create .venv and install goalward into it
@@ -34,10 +34,11 @@ types: install
 
 check: lint types test  ## what CI runs: linters, types, tests
 
-bench: install  ## measure decoding, inspection and training speed
+bench: install  ## measure decoding, inspection, training and embedding speed
 	$(BIN)/python benchmarks/decode.py
 	$(BIN)/python benchmarks/inspect_speed.py
 	$(BIN)/python benchmarks/train_step.py --runs 1 5
+	$(BIN)/python benchmarks/embed.py
 
 format: install  ## format the code and fix what can be fixed
 	$(BIN)/ruff format .

@@ -11,6 +11,7 @@ from goalward.rollouts.readers.arrays import from_arrays
 from goalward.training.feature_file import read_features, write_features
 
 if TYPE_CHECKING:
+    from goalward.embeddings.embed import embed
     from goalward.values.fitted import Fitted, fit, load
     from goalward.values.table import ValueTable, read_values
 
@@ -25,6 +26,7 @@ __all__ = [
     "Rollouts",
     "ValueTable",
     "concatenate",
+    "embed",
     "fit",
     "from_arrays",
     "load",
@@ -37,6 +39,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """What needs torch is imported when first used: torch takes seconds, reading rollouts not."""
+    if name == "embed":
+        from goalward.embeddings.embed import embed
+
+        return embed
     if name in ("fit", "load", "Fitted"):
         from goalward.values import fitted
 

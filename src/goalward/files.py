@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from goalward.errors import GoalwardError
 
@@ -43,3 +44,19 @@ def written_whole(path: Path) -> Generator[Path]:
         raise GoalwardError(f"{path}: cannot be written ({error.strerror or error})") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def reserve(file: IO[bytes], num_bytes: int, where: Path) -> None:
+    """Make a file this long with room on disk for all of it.
+
+    Writing to a memory map of a file that the disk has no room for kills the process.
+    """
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, num_bytes)
+        else:
+            file.truncate(num_bytes)
+    except OSError as error:
+        raise GoalwardError(
+            f"{where}: no room for a file of {num_bytes / 1e9:.1f} GB ({error.strerror})"
+        ) from error

@@ -48,6 +48,31 @@ def decoded(path: Path) -> list[Pictures]:
         return [np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8) for frame in frames]
 
 
+def remux(
+    path: Path, clips: Sequence[Path], *, container_options: dict[str, str] | None = None
+) -> Path:
+    """The clips one after the other in one file, their coded frames copied as they are."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with av.open(str(path), "w", options=container_options or {}) as target:
+        stream: Any = None
+        offset = 0
+        for clip in clips:
+            with av.open(str(clip)) as source:
+                copied: Any = source.streams.video[0]
+                # Opaque: a decoder without an encoder of the same name will do.
+                stream = stream or target.add_stream_from_template(copied, opaque=True)
+                end = offset
+                for packet in source.demux(copied):
+                    if packet.pts is None or packet.dts is None:
+                        continue
+                    packet.pts, packet.dts = packet.pts + offset, packet.dts + offset
+                    end = max(end, packet.pts + packet.duration)
+                    packet.stream = stream
+                    target.mux(packet)
+                offset = end
+    return path
+
+
 def write_eval_info(path: Path, tasks: dict[str, tuple[list[Any], list[str]]]) -> None:
     """lerobot-eval's report: successes and video paths by task group, all with task id 0."""
     per_task = [

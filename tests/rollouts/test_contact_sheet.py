@@ -44,6 +44,9 @@ def test_a_frame_that_cannot_be_decoded_is_crossed_out_and_named():
                     raise RolloutError("x.mp4: frame 2 is missing")
                 yield np.zeros((8, 8, 3), np.uint8)
 
+        def fingerprint(self):
+            return "0" * 32
+
     whole = rollouts(1)
     episode = type(whole[0])(
         "0", num_frames=5, outcome=whole[0].outcome, goal_frame=4, cameras={"front": Broken()}

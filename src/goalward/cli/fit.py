@@ -39,8 +39,8 @@ def fit_command(
     Parameters
     ----------
     features
-        A feature file (.npz): features, episode_ends, outcomes, and perhaps goal_frames, ids,
-        tasks.
+        A feature file (.npz), as `goalward embed --out` writes it: features, episode_ends,
+        outcomes, and perhaps goal_frames, ids, tasks, layout.
     out
         The folder for the value functions.
     methods

@@ -1,7 +1,7 @@
 """Many episodes as flat arrays, and cheap views of them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import overload
 
 import numpy as np
@@ -38,6 +38,7 @@ class _Storage:
     lengths: IndexArray
     proprioception: FloatArray
     features: FloatArray | None
+    feature_layout: str
     sources: tuple[Source, ...]
 
 
@@ -65,6 +66,7 @@ class Rollouts(Sequence[Episode]):
         episodes: Sequence[Episode],
         *,
         features: FloatArray | None = None,
+        feature_layout: str = "",
         sources: Sequence[Source] = (),
     ) -> None:
         """`features`, if given, has one row per frame over all episodes in their order."""
@@ -79,6 +81,7 @@ class Rollouts(Sequence[Episode]):
             lengths=lengths,
             proprioception=_stack_proprioception(episodes),
             features=features,
+            feature_layout=feature_layout,
             sources=tuple(sources),
         )
         self._episode_indices: IndexArray = np.arange(len(episodes), dtype=np.int64)
@@ -218,6 +221,11 @@ class Rollouts(Sequence[Episode]):
         stored = self._storage.features
         return None if stored is None else self._rows_of(stored)
 
+    @property
+    def feature_layout(self) -> str:
+        """What the features are, in words; empty if the user brought them."""
+        return self._storage.feature_layout
+
     def _rows_of(self, flat: FloatArray) -> FloatArray:
         indices = self._episode_indices
         if len(indices) == 0:
@@ -304,9 +312,20 @@ class Rollouts(Sequence[Episode]):
                 strata.setdefault((outcome,), []).extend(positions)
         return strata
 
-    def with_features(self, features: FloatArray) -> "Rollouts":
-        """The same episodes with these numbers per frame."""
-        return Rollouts(tuple(self), features=features, sources=self.sources)
+    def with_features(self, features: FloatArray, *, layout: str = "") -> "Rollouts":
+        """The same episodes with these numbers per frame; `layout` says what they are."""
+        return Rollouts(tuple(self), features=features, feature_layout=layout, sources=self.sources)
+
+    def with_left_out(self, left_out: Sequence[LeftOut]) -> "Rollouts":
+        """The same episodes, and some more that are known to be left out."""
+        source = self.sources[0] if self.sources else Source("arrays", "", "")
+        noted = replace(source, left_out=(*source.left_out, *left_out))
+        return Rollouts(
+            tuple(self),
+            features=self.features,
+            feature_layout=self.feature_layout,
+            sources=(noted, *self.sources[1:]),
+        )
 
 
 def _check_features(features: FloatArray, episodes: Sequence[Episode], lengths: IndexArray) -> None:

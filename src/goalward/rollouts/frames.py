@@ -1,7 +1,9 @@
 """Where the pictures of one camera in one episode come from, whatever the file format."""
 
+import hashlib
 import io
-from collections.abc import Callable, Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +18,9 @@ Image = npt.NDArray[np.uint8]
 
 # A frame of a robot camera is far below this; a header that claims more is damage or an attack.
 MAX_PIXELS = 64_000_000
+
+# Bytes of an array digested at a time: an array may be a memory map larger than memory.
+_BLOCK_BYTES = 1 << 22
 
 
 class FrameSource(Protocol):
@@ -40,6 +45,42 @@ class FrameSource(Protocol):
     def at(self, frame_indices: Sequence[int]) -> Iterator[Image]:
         """These frames, in this order."""
         ...
+
+    def fingerprint(self) -> str:
+        """What the frames are: 32 hexadecimal digits, found without decoding any.
+
+        Equal fingerprints mean equal frames: what was computed from frames can be kept on disk
+        under theirs. Frames stored in the same bytes have the same fingerprint, wherever the
+        file lies, and in an MP4 file whatever else it holds. The same pictures coded anew or
+        stored in another way have another one. RolloutError if the stored bytes are not there.
+        """
+        ...
+
+
+def new_digest(kind: str) -> hashlib.blake2b:
+    """An empty digest of 16 bytes; those of different kinds never agree."""
+    return hashlib.blake2b(digest_size=16, person=kind.encode())
+
+
+def update_with_parts(digest: hashlib.blake2b, *parts: bytes) -> None:
+    """Add the parts, each after its length: no two lists of parts look alike."""
+    for part in parts:
+        digest.update(struct.pack("<Q", len(part)))
+        digest.update(part)
+
+
+def raw_fingerprint(shape: Sequence[int], blocks: Iterable[Image]) -> str:
+    """Fingerprint of uncompressed frames of (num_frames, height, width, 3), handed in by blocks.
+
+    >>> frames = np.zeros((2, 4, 4, 3), np.uint8)
+    >>> raw_fingerprint(frames.shape, [frames]) == raw_fingerprint(frames.shape, iter(frames))
+    True
+    """
+    digest = new_digest("raw frames")
+    digest.update(struct.pack(f"<{len(shape)}Q", *shape))
+    for block in blocks:
+        digest.update(np.ascontiguousarray(block).data)
+    return digest.hexdigest()
 
 
 def checked_indices(frame_indices: Sequence[int], num_frames: int, where: str) -> list[int]:
@@ -100,6 +141,12 @@ class ArrayFrames:
         for index in checked_indices(frame_indices, self.num_frames, self.where):
             yield self.frames[index]
 
+    def fingerprint(self) -> str:
+        per_block = max(1, _BLOCK_BYTES // max(1, self.height * self.width * 3))
+        starts = range(0, self.num_frames, per_block)
+        blocks = (self.frames[start : start + per_block] for start in starts)
+        return raw_fingerprint(self.frames.shape, blocks)
+
 
 @dataclass(frozen=True)
 class EncodedFrames:
@@ -117,11 +164,20 @@ class EncodedFrames:
 
     def at(self, frame_indices: Sequence[int]) -> Iterator[Image]:
         indices = checked_indices(frame_indices, self.num_frames, self.where)
+        encoded = self._loaded()
+        for index in indices:
+            yield decode_image(encoded[index], f"{self.where}, frame {index}")
+
+    def fingerprint(self) -> str:
+        digest = new_digest("encoded frames")
+        update_with_parts(digest, *self._loaded())
+        return digest.hexdigest()
+
+    def _loaded(self) -> Sequence[bytes]:
         encoded = self.load()
         if len(encoded) != self.num_frames:
             raise RolloutError(f"{self.where}: {len(encoded)} images for {self.num_frames} frames")
-        for index in indices:
-            yield decode_image(encoded[index], f"{self.where}, frame {index}")
+        return encoded
 
 
 def decode_image(encoded: bytes, where: str) -> Image:
@@ -175,3 +231,8 @@ class FlippedFrames:
     def at(self, frame_indices: Sequence[int]) -> Iterator[Image]:
         for frame in self.stored.at(frame_indices):
             yield np.ascontiguousarray(frame[::-1])
+
+    def fingerprint(self) -> str:
+        digest = new_digest("flipped frames")
+        digest.update(self.stored.fingerprint().encode())
+        return digest.hexdigest()

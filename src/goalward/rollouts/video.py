@@ -17,6 +17,7 @@ from av.video.stream import VideoStream
 
 from goalward.errors import RolloutError
 from goalward.rollouts.frames import Image, checked_indices
+from goalward.rollouts.video_fingerprint import video_fingerprint
 
 # A frame counts as the one wanted if it is shown within a quarter of a frame of its time.
 # Recorders round timestamps to a microsecond or a float32; a wrong frame is a whole frame off.
@@ -59,6 +60,9 @@ class VideoFrames:
             fetched = dict(zip(in_order, self._decode(in_order), strict=True))
             for index in indices:
                 yield fetched[index]
+
+    def fingerprint(self) -> str:
+        return video_fingerprint(self.path, self.timestamps, _TOLERANCE_FRAMES / self.fps)
 
     def _decode(self, in_order: Sequence[int]) -> Iterator[Image]:
         """The frames with these increasing indices."""

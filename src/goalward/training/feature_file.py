@@ -8,6 +8,7 @@
 | `goal_frames` | (episodes,) integer, optional | in the episode, -1: none; default: last frame |
 | `ids` | (episodes,) text, optional | default: 0, 1, ... |
 | `tasks` | (episodes,) text, optional | default: one task without a name |
+| `layout` | text, optional | what the numbers are; a fit remembers it and accepts no other |
 
 Written with `np.savez` (not compressed) the features are mapped, not read: a file larger than
 memory works.
@@ -44,6 +45,7 @@ def write_features(path: str | Path, rollouts: Rollouts) -> None:
             goal_frames=rollouts.goal_frames,
             ids=np.array(rollouts.ids),
             tasks=np.array([episode.task for episode in rollouts]),
+            layout=np.array(rollouts.feature_layout),
         )
 
 
@@ -60,7 +62,7 @@ def read_features(path: str | Path) -> Rollouts:
             if missing:
                 raise GoalwardError(
                     f"{path}: holds no {', '.join(missing)}; a feature file has "
-                    f"{', '.join(_WANTED)}, and perhaps goal_frames, ids, tasks"
+                    f"{', '.join(_WANTED)}, and perhaps goal_frames, ids, tasks, layout"
                 )
             arrays = {name: file[name] for name in file.files if name != "features"}
             features = _mapped(path, "features.npy")
@@ -107,7 +109,8 @@ def _rollouts(
         for i in range(count)
     ]
     source = Source(format="features", path=str(path), label_source="outcomes")
-    return Rollouts(episodes, features=features, sources=[source])
+    layout = str(arrays.get("layout", ""))
+    return Rollouts(episodes, features=features, feature_layout=layout, sources=[source])
 
 
 def _outcome(path: Path, text: str) -> Outcome:

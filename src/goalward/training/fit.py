@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from goalward.errors import GoalwardError
+from goalward.devices import chosen_device
 from goalward.training.checkpoint import Checkpoint, fingerprint
 from goalward.training.inputs import FeatureRows
 from goalward.training.nets import Nets, frame_values
@@ -87,19 +87,6 @@ def train(
                 checkpoint.finish(index, nets)
         trained.append(nets)
     return trained
-
-
-def chosen_device(device: torch.device | str | None) -> torch.device:
-    """The device asked for, or CUDA where there is one."""
-    if device is None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        chosen = torch.device(device)
-    except RuntimeError as error:
-        raise GoalwardError(f"no device {device!r}: cpu, cuda, cuda:1, ...") from error
-    if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise GoalwardError("there is no CUDA device here, or torch was built without CUDA")
-    return chosen
 
 
 def nets_of(run: Run, trained: list[Nets]) -> Nets:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from goalward.devices import chosen_device
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
 from goalward.rollouts.dataset import Rollouts
@@ -19,7 +20,7 @@ from goalward.training.checkpoint import (
     runs_from_json,
     write_nets,
 )
-from goalward.training.fit import UNHURRIED, OnProgress, Pace, chosen_device, nets_of, train
+from goalward.training.fit import UNHURRIED, OnProgress, Pace, nets_of, train
 from goalward.training.inputs import FeatureRows
 from goalward.training.methods import stages_of
 from goalward.training.nets import Nets, frame_values
@@ -41,6 +42,7 @@ class Fitted:
     numbers: Hyperparameters
     answers: Mapping[Question, Run]
     nets: tuple[Nets, ...]
+    feature_layout: str = ""
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -62,6 +64,7 @@ class Fitted:
         An episode is judged by the value functions of its own task. Values are computed in
         float32 wherever the training took place.
         """
+        self._check_layout(rollouts)
         frames = recording(rollouts)
         by_task = episodes_by_task(frames)
         unknown = sorted(set(by_task) - set(self.tasks))
@@ -94,6 +97,15 @@ class Fitted:
             steps_to_goal=steps,
         )
 
+    def _check_layout(self, rollouts: Rollouts) -> None:
+        """Numbers that mean something else are refused, even if there are as many of them."""
+        known = self.feature_layout and rollouts.feature_layout
+        if known and self.feature_layout != rollouts.feature_layout:
+            raise GoalwardError(
+                f"these value functions know features made of {self.feature_layout}; "
+                f"the rollouts have {rollouts.feature_layout}"
+            )
+
     def save(self, folder: str | Path) -> None:
         """Into a folder that `load` reads: `run.json`, and networks as safetensors."""
         folder = Path(folder)
@@ -102,6 +114,7 @@ class Fitted:
         facts = {
             "version": _VERSION,
             "hyperparameters": self.numbers.as_dict(),
+            "feature_layout": self.feature_layout,
             "num_groups": len(self.nets),
             "answers": [
                 {"method": method, "seed": seed, "task": task, "run": runs_as_json((run,))[0]}
@@ -163,7 +176,7 @@ def fit(
         on_progress=on_progress,
         pace=pace,
     )
-    return Fitted(numbers, answers, tuple(nets))
+    return Fitted(numbers, answers, tuple(nets), rollouts.feature_layout)
 
 
 def load(folder: str | Path) -> Fitted:
@@ -180,4 +193,5 @@ def load(folder: str | Path) -> Fitted:
         for entry in facts["answers"]
     }
     nets = tuple(read_nets(nets_path(folder, index)) for index in range(facts["num_groups"]))
-    return Fitted(Hyperparameters(**facts["hyperparameters"]), answers, nets)
+    layout = str(facts.get("feature_layout", ""))
+    return Fitted(Hyperparameters(**facts["hyperparameters"]), answers, nets, layout)

@@ -11,7 +11,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from goalward.rollouts.frames import MAX_PIXELS, Image, checked_indices
+from goalward.rollouts.frames import MAX_PIXELS, Image, checked_indices, raw_fingerprint
 from goalward.rollouts.readers.hdf5.storage import (
     DamagedFile,
     Stored,
@@ -56,17 +56,26 @@ class Hdf5Frames:
                 raise DamagedFile(f"{self._where}: is no longer {wanted} uint8; the file changed")
             yield h5py.Dataset(stored)
 
-    def __iter__(self) -> Iterator[Image]:
+    def _blocks(self) -> Iterator[Image]:
+        """All frames in order, several at a time."""
         frame_bytes = self.height * self.width * 3
         per_read = max(1, min(FRAMES_PER_READ, BYTES_PER_READ // frame_bytes))
         with self._stored() as stored:
             for start in range(0, self.num_frames, per_read):
-                for frame in stored[start : start + per_read]:
-                    # A copy: one frame that is kept must not keep its neighbours in memory.
-                    yield frame.copy()
+                yield stored[start : start + per_read]
+
+    def __iter__(self) -> Iterator[Image]:
+        for block in self._blocks():
+            for frame in block:
+                # A copy: one frame that is kept must not keep its neighbours in memory.
+                yield frame.copy()
 
     def at(self, frame_indices: Sequence[int]) -> Iterator[Image]:
         indices = checked_indices(frame_indices, self.num_frames, self._where)
         with self._stored() as stored:
             for index in indices:
                 yield stored[index]
+
+    def fingerprint(self) -> str:
+        shape = (self.num_frames, self.height, self.width, 3)
+        return raw_fingerprint(shape, self._blocks())

@@ -1,0 +1,206 @@
+"""How fast frames become vectors, end to end, against the bare encoder on frames in memory.
+
+    python benchmarks/embed.py                          # effnet-lite0 on the CPU, real videos
+    python benchmarks/embed.py --encoder siglip2-shape  # a random network of SigLIP2-B's shape
+    python benchmarks/embed.py --memory                 # 50,000 frames, memory watched
+
+End to end is all of it: read files, decode, resize, encode, write to the cache. The bare encoder
+runs the same network in the same precision and batch size on frames that are decoded and resized
+already. Both are measured in turn, several times, in one process. A second run finds everything in
+the cache. Without PyAV, or with `--made`, frames are made on the fly instead of decoded.
+"""
+
+import argparse
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from goalward.devices import chosen_device
+from goalward.embeddings.embed import EmbedReport, embed
+from goalward.embeddings.encoders import Encoder, find_encoder
+from goalward.embeddings.image_net import Runner
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.episode import Episode, Outcome
+from goalward.rollouts.frames import Image
+
+EXAMPLE = Path(__file__).parent.parent / "examples" / "libero_rollouts"
+
+
+@dataclass(frozen=True)
+class MadeFrames:
+    """A square that moves over noise, drawn when asked for; every frame differs."""
+
+    num_frames: int
+    seed: int
+    height: int = 256
+    width: int = 256
+    codec: str = "made"
+
+    def fingerprint(self) -> str:
+        return f"{self.seed:016x}{self.num_frames:08x}{self.height:04x}{self.width:04x}"
+
+    def __iter__(self) -> Iterator[Image]:
+        return self.at(range(self.num_frames))
+
+    def at(self, frame_indices: Sequence[int]) -> Iterator[Image]:
+        shape = (self.height, self.width, 3)
+        noise = np.random.default_rng(self.seed).integers(0, 256, shape, dtype=np.uint8)
+        for index in frame_indices:
+            frame = noise.copy()
+            left = index % (self.width - 32)
+            frame[100:132, left : left + 32] = index % 256
+            yield frame
+
+
+def made_rollouts(num_frames: int, frames_per_episode: int = 250) -> Rollouts:
+    return Rollouts(
+        [
+            Episode(
+                str(index),
+                frames_per_episode,
+                Outcome.TIME_OUT,
+                cameras={"made": MadeFrames(frames_per_episode, index)},
+            )
+            for index in range(num_frames // frames_per_episode)
+        ]
+    )
+
+
+def siglip2_shape(folder: Path, *, small: bool = False) -> Encoder:
+    """Random weights: as fast as the real ones, and to be had without a hub."""
+    import transformers
+
+    config = transformers.SiglipVisionConfig(
+        hidden_size=32 if small else 768,
+        intermediate_size=64 if small else 3072,
+        num_hidden_layers=1 if small else 12,
+        num_attention_heads=2 if small else 12,
+        image_size=224,
+        patch_size=32 if small else 16,
+    )
+    torch.manual_seed(0)
+    transformers.SiglipVisionModel(config).save_pretrained(folder)
+    (folder / "preprocessor_config.json").write_text(
+        '{"image_processor_type": "SiglipImageProcessor", "do_resize": true, "resample": 2, '
+        '"size": {"height": 224, "width": 224}, "do_rescale": true, '
+        '"rescale_factor": 0.00392156862745098, "do_normalize": true, '
+        '"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5]}'
+    )
+    return find_encoder(str(folder))
+
+
+def bare_speed(runner: Runner, batch: Image, seconds: float) -> float:
+    """Frames per second of the encoder alone, two batches under way as in the real thing."""
+    results = [runner.submit(batch)]
+    results.pop()()
+    started, num_frames = time.perf_counter(), 0
+    while time.perf_counter() - started < seconds:
+        results.append(runner.submit(batch))
+        num_frames += len(batch)
+        if len(results) == 2:
+            results.pop(0)()
+    for result in results:
+        result()
+    return num_frames / (time.perf_counter() - started)
+
+
+def end_to_end(rollouts: Rollouts, encoder: Encoder, device: str, cache: Path) -> EmbedReport:
+    reports: list[EmbedReport] = []
+    embed(rollouts, encoder, device=device, cache=cache, on_finish=reports.append)
+    return reports[0]
+
+
+def measure(rollouts: Rollouts, encoder: Encoder, device: str, repeats: int) -> None:
+    net = encoder.load()
+    runner = net.on(chosen_device(device))
+    frame = next(iter(rollouts[0].frames(rollouts.camera_names[0])))
+    prepared = runner.prepare(frame)
+    batch = runner.new_batch(*prepared.shape[:2])
+    batch[:] = prepared
+    # Loading the network is no part of either figure: it is paid once.
+    encoder = Encoder(encoder.name, encoder.id, encoder.revision, encoder.pool, lambda _: net)
+    ratios: list[float] = []
+    for repeat in range(repeats):
+        bare = bare_speed(runner, batch, seconds=5.0)
+        with tempfile.TemporaryDirectory() as folder:
+            started = time.perf_counter()
+            first = end_to_end(rollouts, encoder, device, Path(folder))
+            first_s = time.perf_counter() - started
+            started = time.perf_counter()
+            end_to_end(rollouts, encoder, device, Path(folder))
+            second_s = time.perf_counter() - started
+        bare_after = bare_speed(runner, batch, seconds=5.0)
+        speed = first.num_encoded / first_s
+        ratios.append(speed / ((bare + bare_after) / 2))
+        print(
+            f"run {repeat}: bare {bare:,.0f} and {bare_after:,.0f} frames/s, end to end "
+            f"{speed:,.0f} ({ratios[-1]:.2f} of bare); from the cache {first_s / second_s:,.0f} x"
+        )
+    print(
+        f"{encoder.label} on {device} ({runner.precision}, batches of {runner.batch_size}), "
+        f"{rollouts.num_frames:,} frames of {frame.shape[1]} x {frame.shape[0]}: "
+        f"end to end {sorted(ratios)[len(ratios) // 2]:.2f} of the bare encoder (median)"
+    )
+
+
+def watch_memory(encoder: Encoder, device: str, num_frames: int) -> None:
+    """Resident memory while so many frames are embedded, at a fifth of the way and at most."""
+    import psutil
+
+    process = psutil.Process()
+    sizes: list[int] = []
+    stop = threading.Event()
+
+    def sample() -> None:
+        while not stop.wait(0.1):
+            sizes.append(process.memory_info().rss)
+
+    rollouts = made_rollouts(num_frames)
+    with tempfile.TemporaryDirectory() as folder:
+        watcher = threading.Thread(target=sample)
+        watcher.start()
+        try:
+            end_to_end(rollouts, encoder, device, Path(folder))
+        finally:
+            stop.set()
+            watcher.join()
+    early = max(sizes[: max(len(sizes) // 5, 1)])
+    print(
+        f"{num_frames:,} frames: {early / 1e6:,.0f} MB in the first fifth, at most "
+        f"{max(sizes) / 1e6:,.0f} MB after"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--encoder", default="effnet-lite0")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--made", type=int, default=0, help="so many frames made on the fly")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--memory", action="store_true", help="watch memory over 50,000 frames")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        if arguments.memory:
+            watch_memory(siglip2_shape(Path(folder), small=True), arguments.device, 50_000)
+            return
+        if arguments.encoder == "siglip2-shape":
+            encoder = siglip2_shape(Path(folder))
+        else:
+            encoder = find_encoder(arguments.encoder)
+        if arguments.made:
+            rollouts = made_rollouts(arguments.made)
+        else:
+            from goalward.rollouts.readers import read
+
+            rollouts = read(EXAMPLE)
+        measure(rollouts, encoder, arguments.device, arguments.repeats)
+
+
+if __name__ == "__main__":
+    main()

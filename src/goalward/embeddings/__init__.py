@@ -1,0 +1,1 @@
+"""Frames -> vectors: encoders, the embedding cache, features per frame."""

@@ -1,0 +1,247 @@
+"""Rollouts with cameras -> rollouts with features, each frame encoded once in its life."""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from goalward.embeddings.cache import DamagedEntry, EncoderCache, Wanted
+from goalward.embeddings.encoders import DEFAULT_ENCODER, Encoder, find_encoder
+from goalward.embeddings.features import gathered, layout, observation, stacked
+from goalward.errors import GoalwardError, RolloutError
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.episode import Episode
+from goalward.rollouts.findings import LeftOut
+from goalward.rollouts.frames import matching_name
+
+if TYPE_CHECKING:
+    import torch
+
+_NUM_READERS = 4
+
+
+@dataclass(frozen=True)
+class EmbedProgress:
+    """How far embedding is. First the files are read to know the frames ("reading"), then what
+    is not in the cache is encoded ("embedding")."""
+
+    stage: str
+    frames: int
+    total_frames: int
+
+
+OnEmbedProgress = Callable[[EmbedProgress], None]
+
+
+@dataclass
+class EmbedReport:
+    """What was done: frames are counted per camera."""
+
+    encoder: str
+    cache: Path
+    num_frames: int = 0
+    num_from_cache: int = 0
+    num_encoded: int = 0
+    num_unchanged: int = 0
+    num_rebuilt_clips: int = 0
+    seconds: float = 0.0
+    left_out: list[LeftOut] = field(default_factory=list)
+
+
+def embed(
+    rollouts: Rollouts,
+    encoder: str | Encoder = DEFAULT_ENCODER,
+    *,
+    cameras: Sequence[str] | None = None,
+    pool: str = "global",
+    proprioception: bool = True,
+    n_obs_steps: int = 1,
+    device: "torch.device | str | None" = None,
+    batch_size: int | None = None,
+    cache: str | Path | None = None,
+    strict: bool = False,
+    on_progress: OnEmbedProgress | None = None,
+    on_finish: Callable[[EmbedReport], None] | None = None,
+) -> Rollouts:
+    """The same rollouts with features: camera embeddings, proprioception, the last observations.
+
+    Frames are encoded once and kept on disk (`cache`, else `GOALWARD_CACHE`, else the platform's
+    cache folder); a second call reads them. Stopped at any moment, the same call goes on. An
+    episode whose video cannot be decoded is left out with its reason (`left_out`), or is an
+    error if `strict`. `n_obs_steps` is how many observations the policy saw. No cameras at all
+    (`cameras=()`) leaves proprioception alone. `on_finish` hears what was done.
+    """
+    started = time.monotonic()
+    if not len(rollouts):
+        raise GoalwardError("there are no episodes to embed")
+    if n_obs_steps < 1:
+        raise GoalwardError(f"n_obs_steps must be at least 1, got {n_obs_steps}")
+    if batch_size is not None and batch_size < 1:
+        raise GoalwardError(f"batch_size must be at least 1, got {batch_size}")
+    chosen = find_encoder(encoder, pool=pool) if isinstance(encoder, str) else encoder
+    names = _camera_names(rollouts, cameras)
+    store = EncoderCache.of(chosen, cache)
+    report = EmbedReport(encoder=chosen.label, cache=store.folder)
+    work = _Work(store, report, on_progress or (lambda _: None))
+    wanted = work.fingerprinted(rollouts, names)
+    work.encode_missing(wanted, device, batch_size)
+    kept = _without(rollouts, report.left_out, strict)
+    size = kept.proprioception.shape[1] if proprioception else 0
+    in_words = layout(chosen.label, names, size, n_obs_steps)
+    features = work.features(kept, names, proprioception, n_obs_steps)
+    embedded = kept.with_features(features, layout=in_words)
+    report.seconds = time.monotonic() - started
+    if on_finish is not None:
+        on_finish(report)
+    return embedded
+
+
+def _camera_names(rollouts: Rollouts, cameras: Sequence[str] | None) -> tuple[str, ...]:
+    there = rollouts.camera_names
+    if cameras is None and not there:
+        raise GoalwardError(
+            "no camera is in every episode, so there is nothing to embed; `goalward inspect` "
+            "shows the cameras, and an empty list of cameras leaves proprioception alone"
+        )
+    if cameras is None:
+        return there
+    if not cameras and not rollouts.proprioception.shape[1]:
+        raise GoalwardError("without cameras there must be proprioception, and there is none")
+    where = rollouts.sources[0].path if rollouts.sources else "rollouts"
+    return tuple(dict.fromkeys(matching_name(name, there, where) for name in cameras))
+
+
+@dataclass
+class _Work:
+    """One call of `embed`: what is in the cache, what had to be encoded, what could not be."""
+
+    store: EncoderCache
+    report: EmbedReport
+    on_progress: OnEmbedProgress
+    fingerprints: dict[tuple[str, str], str] = field(default_factory=dict)
+    intact: set[str] = field(default_factory=set)
+
+    def fingerprinted(self, rollouts: Rollouts, cameras: Sequence[str]) -> list[Wanted]:
+        """Every clip by what its frames are; one that cannot be read leaves its episode out."""
+        clips = [(episode, camera) for camera in cameras for episode in rollouts]
+        total = rollouts.num_frames * len(cameras)
+        wanted: list[Wanted] = []
+        frames = 0
+        # Reading and hashing wait for the disk and release the interpreter.
+        with ThreadPoolExecutor(_NUM_READERS) as readers:
+            found = readers.map(lambda clip: _fingerprint(clip[0], clip[1]), clips)
+            for (episode, camera), fingerprint in zip(clips, found, strict=True):
+                if isinstance(fingerprint, RolloutError):
+                    self.leave_out(episode, fingerprint)
+                else:
+                    source = episode.cameras[camera]
+                    wanted.append(Wanted(episode, camera, source, fingerprint))
+                    self.fingerprints[episode.id, camera] = fingerprint
+                frames += episode.num_frames
+                self.on_progress(EmbedProgress("reading", frames, total))
+        self.report.num_frames = total
+        return wanted
+
+    def leave_out(self, episode: Episode, error: GoalwardError) -> None:
+        if all(left.episode_id != episode.id for left in self.report.left_out):
+            self.report.left_out.append(LeftOut(episode.id, str(error)))
+
+    def encode_missing(
+        self,
+        wanted: Sequence[Wanted],
+        device: "torch.device | str | None",
+        batch_size: int | None,
+    ) -> None:
+        """Encode the clips that are not in the cache and put them there."""
+        missing = self._missing(wanted)
+        num_missing = sum(clip.frames.num_frames for clip in missing)
+        self.report.num_from_cache = self.report.num_frames - num_missing
+        if not missing:
+            return
+        # torch takes seconds to import: only when there is something to encode.
+        from goalward.embeddings.filling import fill_cache
+
+        def on_frames(done: int) -> None:
+            self.on_progress(EmbedProgress("embedding", done, num_missing))
+
+        filled = fill_cache(
+            self.store, missing, device=device, batch_size=batch_size, on_frames=on_frames
+        )
+        for clip, error in filled.failed:
+            self.leave_out(clip.episode, error)
+        self.report.num_encoded = filled.num_encoded
+        self.report.num_unchanged = filled.num_unchanged
+        self.report.num_from_cache += filled.num_by_others
+
+    def _missing(self, wanted: Sequence[Wanted]) -> list[Wanted]:
+        """Clips to encode, each once; damaged entries are removed."""
+        missing: dict[str, Wanted] = {}
+        for clip in wanted:
+            if clip.fingerprint in missing:
+                continue
+            try:
+                there = self.store.read(clip.fingerprint, clip.frames.num_frames)
+            except DamagedEntry:
+                self.store.remove(clip.fingerprint)
+                self.report.num_rebuilt_clips += 1
+                there = None
+            if there is None:
+                missing[clip.fingerprint] = clip
+            else:
+                self.store.touch(clip.fingerprint)
+                self.intact.add(clip.fingerprint)
+        return list(missing.values())
+
+    def features(
+        self, rollouts: Rollouts, cameras: Sequence[str], proprioception: bool, n_obs_steps: int
+    ) -> npt.NDArray[np.floating]:
+        """All rows in one array, read from the cache episode by episode."""
+
+        def rows(episode: Episode) -> npt.NDArray[np.floating]:
+            embeddings = [self._cached(episode, camera) for camera in cameras]
+            numbers = episode.proprioception if proprioception else episode.proprioception[:, :0]
+            return stacked(observation(embeddings, numbers), n_obs_steps)
+
+        first = rows(rollouts[0])
+        shape = (rollouts.num_frames, first.shape[1])
+        return gathered((rows(e) for e in rollouts), shape, first.dtype, self.store.folder)
+
+    def _cached(self, episode: Episode, camera: str) -> npt.NDArray[np.float16]:
+        fingerprint = self.fingerprints[episode.id, camera]
+        try:
+            is_known = fingerprint in self.intact
+            vectors = self.store.read(fingerprint, episode.num_frames, check=not is_known)
+        except DamagedEntry as error:
+            raise GoalwardError(f"the cache changed while it was read: {error}") from error
+        if vectors is None:
+            raise GoalwardError(
+                f"{self.store.path(fingerprint)}: was removed while it was needed; run it again"
+            )
+        return vectors
+
+
+def _fingerprint(episode: Episode, camera: str) -> str | RolloutError:
+    try:
+        return episode.cameras[camera].fingerprint()
+    except RolloutError as error:
+        return error
+
+
+def _without(rollouts: Rollouts, left_out: Sequence[LeftOut], strict: bool) -> Rollouts:
+    """The episodes that could be embedded; the others are named among those left out."""
+    if not left_out:
+        return rollouts
+    if strict:
+        raise RolloutError(f"episode {left_out[0].episode_id}: {left_out[0].reason}")
+    ids = {left.episode_id for left in left_out}
+    kept = rollouts.filter(lambda episode: episode.id not in ids)
+    if not len(kept):
+        raise RolloutError(
+            f"no episode could be embedded; episode {left_out[0].episode_id}: {left_out[0].reason}"
+        )
+    return kept.with_left_out(left_out)

@@ -1,0 +1,119 @@
+"""The encoders goalward knows by name, and how any other is named.
+
+| name | what it is | numbers per image |
+|---|---|---|
+| `siglip2` | SigLIP 2, base, 16 px patches, 224 px: the paper's, and the default | 768 |
+| `clip` | CLIP, ViT-B, 32 px patches, 224 px | 768 |
+| `dinov2` | DINOv2, base, 14 px patches, 224 px | 768 |
+| `effnet-lite0` | EfficientNet-Lite0, ImageNet: its weights install with pip, no model hub | 1280 |
+| `org/model`, `org/model@revision` | any vision model of `transformers` on the hub | the model's |
+| `./folder` | the same, saved in a folder | the model's |
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goalward.embeddings import effnet_lite0_weights
+from goalward.embeddings.model_files import ModelFiles, hub_model, local_model
+from goalward.embeddings.pooling import grid_of
+from goalward.errors import GoalwardError
+
+if TYPE_CHECKING:
+    from goalward.embeddings.image_net import ImageNet
+
+# Part of every key: raise it when the same frames would give other numbers.
+_RECIPE = "1"
+
+
+@dataclass(frozen=True)
+class HubEncoder:
+    """A model of the hub at one commit, so that a name means the same numbers for ever."""
+
+    hub_id: str
+    revision: str
+
+
+ENCODERS = {
+    "siglip2": HubEncoder(
+        "google/siglip2-base-patch16-224", "75de2d55ec2d0b4efc50b3e9ad70dba96a7b2fa2"
+    ),
+    "clip": HubEncoder("openai/clip-vit-base-patch32", "3d74acf9a28c67741b2f4f2ea7635f0aaf6f0268"),
+    "dinov2": HubEncoder("facebook/dinov2-base", "f9e44c814b77203eaa57a6bdbbd535f21ede1415"),
+    "effnet-lite0": effnet_lite0_weights.WEIGHTS,
+}
+DEFAULT_ENCODER = "siglip2"
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """One way from a picture to a vector, named so exactly that equal names mean equal vectors.
+
+    Nothing is loaded before `load`: embeddings that lie in the cache need no model at all.
+    """
+
+    name: str
+    id: str
+    revision: str
+    pool: str
+    load_net: "Callable[[str], ImageNet]"
+
+    @property
+    def key(self) -> str:
+        """What the cache files embeddings under."""
+        exact = f"{self.id}@{self.revision}, pool {self.pool}, recipe {_RECIPE}"
+        return hashlib.blake2b(exact.encode(), digest_size=8).hexdigest()
+
+    @property
+    def label(self) -> str:
+        return f"{self.id}@{self.revision[:12]}, pool {self.pool}"
+
+    def load(self) -> "ImageNet":
+        """The network, with its weights, on the CPU."""
+        return self.load_net(self.pool)
+
+
+def find_encoder(name: str = DEFAULT_ENCODER, *, pool: str = "global") -> Encoder:
+    """The encoder meant by a name of the table, a hub id, or a folder.
+
+    >>> find_encoder("siglip2", pool="grid2").label
+    'google/siglip2-base-patch16-224@75de2d55ec2d, pool grid2'
+    >>> find_encoder("resnet")
+    Traceback (most recent call last):
+    ...
+    goalward.errors.GoalwardError: no encoder 'resnet'; there are siglip2, clip, dinov2, ...
+    """
+    grid_of(pool)
+    known = ENCODERS.get(name)
+    if isinstance(known, effnet_lite0_weights.Weights):
+        return Encoder(name, name, known.sha256, pool, _effnet_lite0)
+    if known is not None:
+        return _transformers_encoder(name, hub_model(known.hub_id, known.revision), pool)
+    if Path(name).expanduser().is_dir():
+        return _transformers_encoder(name, local_model(Path(name).expanduser()), pool)
+    if name.startswith((".", "/", "~")) or name.endswith("/"):
+        raise GoalwardError(f"encoder {name}: there is no such folder")
+    hub_id, _, revision = name.partition("@")
+    if hub_id.count("/") == 1:
+        return _transformers_encoder(name, hub_model(hub_id, revision or None), pool)
+    raise GoalwardError(
+        f"no encoder {name!r}; there are {', '.join(ENCODERS)}, and any vision model of "
+        "transformers by its hub id (org/model) or its folder (./model)"
+    )
+
+
+def _transformers_encoder(name: str, files: ModelFiles, pool: str) -> Encoder:
+    def load_net(pool: str) -> "ImageNet":
+        from goalward.embeddings.vision_model import load_vision_model
+
+        return load_vision_model(files, pool)
+
+    return Encoder(name, files.id, files.revision, pool, load_net)
+
+
+def _effnet_lite0(pool: str) -> "ImageNet":
+    from goalward.embeddings.effnet_lite0 import load_effnet_lite0
+
+    return load_effnet_lite0(pool)

@@ -1,0 +1,117 @@
+"""Clips that are not in the cache: encoded, written, shared with other processes at work."""
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from goalward.devices import chosen_device
+from goalward.embeddings.cache import EncoderCache, Wanted
+from goalward.embeddings.claims import Claim
+from goalward.embeddings.encoding import Clip, encode_clips
+from goalward.errors import GoalwardError, RolloutError
+
+# Clips that another process is working on are looked at again after this time.
+_LOOK_AGAIN_S = 0.2
+_MAX_DECODERS = 16
+_WAITING_WRITES = 4
+
+ClaimedClip = Clip[tuple[Wanted, Claim]]
+
+
+@dataclass
+class Filled:
+    """What was put into the cache, and what could not be."""
+
+    num_encoded: int = 0
+    num_unchanged: int = 0
+    num_by_others: int = 0
+    failed: list[tuple[Wanted, GoalwardError]] = field(default_factory=list)
+
+
+def fill_cache(
+    store: EncoderCache,
+    missing: Sequence[Wanted],
+    *,
+    device: torch.device | str | None,
+    batch_size: int | None,
+    on_frames: Callable[[int], None],
+) -> Filled:
+    """Encode these clips and write each as soon as it is whole; a damaged video stops no other."""
+    where = chosen_device(device)
+    runner = store.encoder.load().on(where, batch_size)
+    store.describe()
+    filled = Filled()
+    queue = _SharedQueue(store, missing, filled)
+    # One decoder keeps a CPU encoder busy, and then one clip is under way at a time.
+    num_decoders = 1 if where.type == "cpu" else min(os.cpu_count() or 1, _MAX_DECODERS)
+    finished = 0
+
+    def count(more: int) -> None:
+        nonlocal finished
+        finished += more
+        on_frames(finished + filled.num_by_others)
+
+    clips = encode_clips(queue, runner, num_decoders=num_decoders, on_frames=count)
+    writes: deque[Future[None]] = deque()
+    with ThreadPoolExecutor(1, thread_name_prefix="writer") as writer:
+        for clip in clips:
+            writes.append(writer.submit(_write, store, clip, runner.precision, filled))
+            # An error of the writer (a full disk) ends the work here.
+            while writes and (writes[0].done() or len(writes) > _WAITING_WRITES):
+                writes.popleft().result()
+        for write in writes:
+            write.result()
+    return filled
+
+
+def _write(store: EncoderCache, clip: ClaimedClip, precision: str, filled: Filled) -> None:
+    wanted, claim = clip.key
+    try:
+        if clip.error is None and len(clip.shows) != wanted.frames.num_frames:
+            clip.error = RolloutError(
+                f"camera {wanted.camera} gave {len(clip.shows)} frames, "
+                f"wanted {wanted.frames.num_frames}"
+            )
+        if clip.error is not None:
+            filled.failed.append((wanted, clip.error))
+            return
+        vectors = np.concatenate(clip.vectors)[np.array(clip.shows)]
+        store.write(wanted.fingerprint, vectors, precision)
+        filled.num_encoded += clip.shows[-1] + 1
+        filled.num_unchanged += len(clip.shows) - clip.shows[-1] - 1
+    finally:
+        claim.drop()
+
+
+class _SharedQueue:
+    """Clips to encode, claimed one by one; those that another process works on come last."""
+
+    def __init__(self, store: EncoderCache, missing: Iterable[Wanted], filled: Filled) -> None:
+        self._store = store
+        self._waiting = deque(missing)
+        self._filled = filled
+
+    def __iter__(self) -> Iterator[ClaimedClip]:
+        num_refused = 0
+        while self._waiting:
+            wanted = self._waiting.popleft()
+            claim = self._store.claim(wanted.fingerprint)
+            if claim is None:
+                self._waiting.append(wanted)
+                num_refused += 1
+                if num_refused >= len(self._waiting):
+                    time.sleep(_LOOK_AGAIN_S)
+                    num_refused = 0
+                continue
+            num_refused = 0
+            if self._store.has(wanted.fingerprint):
+                claim.drop()
+                self._filled.num_by_others += wanted.frames.num_frames
+            else:
+                yield Clip((wanted, claim), wanted.frames)

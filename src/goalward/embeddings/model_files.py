@@ -1,0 +1,142 @@
+"""The files of a `transformers` model: in a folder, in the hub's cache, or fetched from the hub.
+
+What is here already is used as it is, without asking the network. Everything a model needs is
+looked for before anything is loaded, so that an error can say which file is missing.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from goalward.errors import GoalwardError
+
+CONFIG = "config.json"
+PREPROCESSOR = "preprocessor_config.json"
+# In order of preference. A .bin file is read with weights_only: it can hold nothing but tensors.
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """A model by its id and exact revision; `folder` makes its files lie in one folder."""
+
+    id: str
+    revision: str
+    folder: Callable[[], Path]
+
+
+def local_model(folder: Path) -> ModelFiles:
+    """A model that `save_pretrained` wrote, or a copy of what the hub has."""
+    paths = [folder / CONFIG, folder / PREPROCESSOR]
+    for path in paths:
+        if not path.is_file():
+            raise GoalwardError(
+                f"encoder {folder}: has no {path.name}; a model's folder holds {CONFIG}, "
+                f"{PREPROCESSOR} and {WEIGHTS[0]}"
+            )
+    weights = next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
+    if weights is None:
+        raise GoalwardError(f"encoder {folder}: has no weights ({' or '.join(WEIGHTS)})")
+    paths += [weights, *(folder / name for name in _shards(weights))]
+    digest = hashlib.sha256()
+    try:
+        for path in paths:
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    except OSError as error:
+        raise GoalwardError(f"encoder {folder}: cannot be read ({error})") from error
+    # The digest says what it is; the name of the folder is for people only.
+    return ModelFiles("folder", digest.hexdigest(), lambda: folder)
+
+
+def hub_model(hub_id: str, revision: str | None = None) -> ModelFiles:
+    """A model of the hub; a revision that is not a commit is looked up first."""
+    if revision is not None and _is_commit(revision):
+        return ModelFiles(hub_id, revision, lambda: _fetched_folder(hub_id, revision))
+    config = _fetched(hub_id, CONFIG, revision)
+    if config is None:
+        raise GoalwardError(f"encoder {hub_id}: has no {CONFIG}; it is not a transformers model")
+    # The hub's cache keeps files under snapshots/<commit>/.
+    commit = config.parent.name
+    return ModelFiles(hub_id, commit, lambda: _fetched_folder(hub_id, commit))
+
+
+def _is_commit(revision: str) -> bool:
+    return len(revision) == 40 and all(character in "0123456789abcdef" for character in revision)
+
+
+def _fetched_folder(hub_id: str, revision: str) -> Path:
+    """The folder of the hub's cache with all files that the encoder needs."""
+    for name in (CONFIG, PREPROCESSOR):
+        path = _fetched(hub_id, name, revision)
+        if path is None:
+            raise GoalwardError(f"encoder {hub_id}@{revision[:12]}: has no {name} on the hub")
+    for name in WEIGHTS:
+        path = _fetched(hub_id, name, revision)
+        if path is not None:
+            for shard in _shards(path):
+                _fetched(hub_id, shard, revision)
+            return path.parent
+    raise GoalwardError(
+        f"encoder {hub_id}@{revision[:12]}: has no weights on the hub ({' or '.join(WEIGHTS)})"
+    )
+
+
+def _shards(weights: Path) -> list[str]:
+    """The files that an index of weights names; none for weights in one file."""
+    if not weights.name.endswith(".index.json"):
+        return []
+    try:
+        names = sorted(set(json.loads(weights.read_text())["weight_map"].values()))
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise GoalwardError(f"{weights}: is no index of weights ({error!r})") from error
+    if any(Path(str(name)).name != name for name in names):
+        raise GoalwardError(f"{weights}: names files outside its folder")
+    return names
+
+
+def _fetched(hub_id: str, name: str, revision: str | None) -> Path | None:
+    """A file of the hub, from its cache if it is there; None if the hub says there is none."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import (
+        EntryNotFoundError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+    )
+
+    try:
+        return Path(hf_hub_download(hub_id, name, revision=revision, local_files_only=True))
+    except HFValidationError as error:
+        raise GoalwardError(f"encoder {hub_id}: is no name of a model ({error})") from error
+    except EntryNotFoundError:
+        # Not in the cache: LocalEntryNotFoundError is one of these.
+        pass
+    try:
+        return Path(hf_hub_download(hub_id, name, revision=revision))
+    except LocalEntryNotFoundError as error:
+        raise _unreachable(hub_id, name, error) from error
+    except EntryNotFoundError:
+        return None
+    except Exception as error:  # any failure of the network has its own class
+        raise _unreachable(hub_id, name, error) from error
+
+
+def _unreachable(hub_id: str, name: str, error: Exception) -> GoalwardError:
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        why = "it is not in the hub's cache, and HF_HUB_OFFLINE forbids to fetch it"
+    else:
+        why = f"it could not be fetched ({type(error).__name__}: {str(error).splitlines()[0]})"
+    cache = os.environ.get("HF_HUB_CACHE", str(constants.HF_HUB_CACHE))
+    return GoalwardError(
+        f"encoder {hub_id}: wanted its file {name}, but {why}.\n"
+        f"- a folder with the model works too: --encoder ./folder, holding {CONFIG}, "
+        f"{PREPROCESSOR} and {WEIGHTS[0]}\n"
+        f"- or fill the hub's cache on a machine with network (hf download {hub_id}), copy it "
+        f"here, and set HF_HUB_CACHE to it (now {cache})\n"
+        "- --encoder effnet-lite0 needs no hub; its embeddings are others, and less good"
+    )

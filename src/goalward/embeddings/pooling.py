@@ -1,0 +1,40 @@
+"""One vector per picture: pooled over all of it, or over the cells of a grid.
+
+`global` is the paper's and the model's own; a grid keeps where things are in the picture, at the
+price of as many times the numbers as it has cells.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from goalward.errors import GoalwardError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_LARGEST_GRID = 7
+
+
+def grid_of(pool: str) -> int | None:
+    """How many cells the grid has along each side; None for `global`.
+
+    >>> grid_of("global"), grid_of("grid3")
+    (None, 3)
+    """
+    if pool == "global":
+        return None
+    match = re.fullmatch(r"grid([1-9])", pool)
+    if match is None or int(match[1]) > _LARGEST_GRID:
+        raise GoalwardError(f"no pooling {pool!r}; there are global, grid2, grid3, ... grid7")
+    return int(match[1])
+
+
+def pooled_over_grid(feature_map: "Tensor", grid: int) -> "Tensor":
+    """(images, size, height, width) -> (images, grid * grid * size), cells in reading order.
+
+    Where the map does not divide evenly, neighbouring cells share a row or column of it.
+    """
+    from torch.nn.functional import adaptive_avg_pool2d
+
+    cells = adaptive_avg_pool2d(feature_map, grid)
+    return cells.permute(0, 2, 3, 1).flatten(1)
