@@ -7,8 +7,10 @@ from cyclopts import App
 
 import goalward
 from goalward.cli.cache import cache_app
+from goalward.cli.compare import compare_command
 from goalward.cli.console import error_console
 from goalward.cli.embed import embed_command
+from goalward.cli.evaluate import evaluate_command
 from goalward.cli.fit import fit_command
 from goalward.cli.inspect import inspect_command
 from goalward.cli.predict import predict_command
@@ -22,9 +24,11 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 app.command(inspect_command, name="inspect")
+app.command(evaluate_command, name="evaluate")
 app.command(embed_command, name="embed")
 app.command(fit_command, name="fit")
 app.command(predict_command, name="predict")
+app.command(compare_command, name="compare")
 app.command(cache_app)
 
 

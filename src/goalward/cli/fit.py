@@ -60,9 +60,9 @@ def fit_command(
     from goalward.values.fitted import fit
 
     rollouts = read_features(features)
-    overrides = dict(_assignment(text) for text in set_)
+    overrides = dict(assignment(text) for text in set_)
     console = error_console()
-    with warnings.catch_warnings(record=True) as noticed, _Bar(console) as bar:
+    with warnings.catch_warnings(record=True) as noticed, FitBar(console) as bar:
         warnings.simplefilter("always", UserWarning)
         fitted = fit(
             rollouts,
@@ -81,7 +81,11 @@ def fit_command(
     console.print(plain(done), soft_wrap=True)
 
 
-def _assignment(text: str) -> tuple[str, Any]:
+def assignment(text: str) -> tuple[str, Any]:
+    """
+    >>> assignment("num_steps=500")
+    ('num_steps', 500)
+    """
     name, equals, value = text.partition("=")
     if not equals:
         raise GoalwardError(f"--set wants name=value, got {text!r}")
@@ -91,7 +95,7 @@ def _assignment(text: str) -> tuple[str, Any]:
         return name, value
 
 
-class _Bar:
+class FitBar:
     """A progress bar with the loss, the held-out loss and the time left."""
 
     def __init__(self, console: Console) -> None:
@@ -106,14 +110,16 @@ class _Bar:
         )
         self._task = self._progress.add_task("training", total=None, stages="", losses="")
 
-    def __enter__(self) -> "_Bar":
-        self._progress.start()
+    def __enter__(self) -> "FitBar":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+        if self._progress.live.is_started:
+            self._progress.stop()
 
     def update(self, now: Any) -> None:
+        if not self._progress.live.is_started:
+            self._progress.start()
         losses = f"loss {now.loss:.4f}"
         if now.held_out_loss is not None:
             losses += f", held out {now.held_out_loss:.4f}"

@@ -90,17 +90,19 @@ class EncoderCache:
     def read(self, fingerprint: str, num_frames: int, *, check: bool = True) -> HalfVectors | None:
         """The embeddings of a clip, mapped into memory; None if there are none.
 
-        DamagedEntry if there are some, but not those of so many frames, or they were changed.
+        DamagedEntry if there are some, but not those of these frames, or they were changed.
         """
         path = self.path(fingerprint)
         try:
             vectors, about = _mapped(path)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
+        except OSError as error:
+            raise GoalwardError(f"{path}: cannot be read ({error.strerror or error})") from error
+        except Exception as error:  # a header that lies fails in any way
             raise DamagedEntry(f"{path}: {error}") from error
-        if len(vectors) != num_frames:
-            raise DamagedEntry(f"{path}: has {len(vectors)} rows for {num_frames} frames")
+        if about.get("frames") != fingerprint or len(vectors) != num_frames:
+            raise DamagedEntry(f"{path}: holds embeddings of other frames")
         if check and about.get("crc32c") != _checksum(vectors):
             raise DamagedEntry(f"{path}: its checksum does not fit")
         return vectors
@@ -182,5 +184,8 @@ def _mapped(path: Path) -> tuple[HalfVectors, Mapping[str, Any]]:
             raise ValueError("its header contradicts itself")
         if offset + end - start != file.seek(0, os.SEEK_END):
             raise ValueError("it is cut off")
+    about = json.loads(header["__metadata__"][_FACTS])
+    if not isinstance(about, dict):
+        raise ValueError("its facts are none")
     vectors = np.memmap(path, dtype=np.float16, mode="r", offset=offset, shape=(num_rows, width))
-    return vectors, json.loads(header["__metadata__"][_FACTS])
+    return vectors, about

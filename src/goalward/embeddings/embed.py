@@ -133,7 +133,8 @@ class _Work:
         wanted: list[Wanted] = []
         frames = 0
         # Reading and hashing wait for the disk and release the interpreter.
-        with ThreadPoolExecutor(_NUM_READERS) as readers:
+        readers = ThreadPoolExecutor(_NUM_READERS)
+        try:
             found = readers.map(lambda clip: _fingerprint(clip[0], clip[1]), clips)
             for (episode, camera), fingerprint in zip(clips, found, strict=True):
                 if isinstance(fingerprint, RolloutError):
@@ -144,6 +145,9 @@ class _Work:
                     self.fingerprints[episode.id, camera] = fingerprint
                 frames += episode.num_frames
                 self.on_progress(EmbedProgress("reading", frames, total))
+        finally:
+            # After an interrupt the rest is not read for nothing.
+            readers.shutdown(cancel_futures=True)
         self.report.num_frames = total
         return wanted
 
@@ -160,7 +164,7 @@ class _Work:
         """Encode the clips that are not in the cache and put them there."""
         missing = self._missing(wanted)
         num_missing = sum(clip.frames.num_frames for clip in missing)
-        self.report.num_from_cache = self.report.num_frames - num_missing
+        self.report.num_from_cache = sum(clip.frames.num_frames for clip in wanted) - num_missing
         if not missing:
             return
         # torch takes seconds to import: only when there is something to encode.
@@ -172,8 +176,11 @@ class _Work:
         filled = fill_cache(
             self.store, missing, device=device, batch_size=batch_size, on_frames=on_frames
         )
-        for clip, error in filled.failed:
-            self.leave_out(clip.episode, error)
+        errors = {clip.fingerprint: error for clip, error in filled.failed}
+        # Several episodes may show the same frames.
+        for clip in wanted:
+            if clip.fingerprint in errors:
+                self.leave_out(clip.episode, errors[clip.fingerprint])
         self.report.num_encoded = filled.num_encoded
         self.report.num_unchanged = filled.num_unchanged
         self.report.num_from_cache += filled.num_by_others

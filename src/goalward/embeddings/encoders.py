@@ -91,7 +91,7 @@ def find_encoder(name: str = DEFAULT_ENCODER, *, pool: str = "global") -> Encode
         return Encoder(name, name, known.sha256, pool, _effnet_lite0)
     if known is not None:
         return _transformers_encoder(name, hub_model(known.hub_id, known.revision), pool)
-    if Path(name).expanduser().is_dir():
+    if name and Path(name).expanduser().is_dir():
         return _transformers_encoder(name, local_model(Path(name).expanduser()), pool)
     if name.startswith((".", "/", "~")) or name.endswith("/"):
         raise GoalwardError(f"encoder {name}: there is no such folder")

@@ -9,7 +9,7 @@ the same bytes whichever clips are encoded with it.
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -59,7 +59,7 @@ def encode_clips(
     *,
     num_decoders: int,
     on_frames: Callable[[int], None] = lambda _: None,
-) -> Iterator[Clip[ClipKey]]:
+) -> Generator[Clip[ClipKey]]:
     """Every clip once all its frames are encoded; one that cannot be decoded with its `error`.
 
     `clips` is read as decoders become free, in their threads. `on_frames` hears how many more

@@ -33,6 +33,8 @@ def observation(
     (array([[1. , 1. , 0.5]], dtype=float32), dtype('float32'))
     """
     parts = [*embeddings, proprioception] if proprioception.shape[1] else list(embeddings)
+    if len(parts) == 1:
+        return parts[0]
     return np.concatenate(parts, axis=1, dtype=parts[-1].dtype)
 
 
@@ -44,6 +46,8 @@ def stacked(observations: npt.NDArray[Any], n_obs_steps: int) -> npt.NDArray[Any
     >>> stacked(np.array([[1], [2], [3]]), 2).tolist()
     [[1, 1], [1, 2], [2, 3]]
     """
+    if n_obs_steps == 1:
+        return observations
     rows = np.arange(len(observations))
     back = range(n_obs_steps - 1, -1, -1)
     return np.concatenate([observations[np.maximum(rows - steps, 0)] for steps in back], axis=1)

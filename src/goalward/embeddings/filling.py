@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -47,7 +48,6 @@ def fill_cache(
     runner = store.encoder.load().on(where, batch_size)
     store.describe()
     filled = Filled()
-    queue = _SharedQueue(store, missing, filled)
     # One decoder keeps a CPU encoder busy, and then one clip is under way at a time.
     num_decoders = 1 if where.type == "cpu" else min(os.cpu_count() or 1, _MAX_DECODERS)
     finished = 0
@@ -57,20 +57,35 @@ def fill_cache(
         finished += more
         on_frames(finished + filled.num_by_others)
 
-    clips = encode_clips(queue, runner, num_decoders=num_decoders, on_frames=count)
     writes: deque[Future[None]] = deque()
-    with ThreadPoolExecutor(1, thread_name_prefix="writer") as writer:
-        for clip in clips:
-            writes.append(writer.submit(_write, store, clip, runner.precision, filled))
-            # An error of the writer (a full disk) ends the work here.
-            while writes and (writes[0].done() or len(writes) > _WAITING_WRITES):
+    with (
+        closing(_SharedQueue(store, missing, filled)) as queue,
+        ThreadPoolExecutor(1, thread_name_prefix="writer") as writer,
+    ):
+        # Nobody waits for others while frames of its own wait for a full batch: they might wait
+        # for each other. So a round ends, with all of it encoded, before the next look at them.
+        while queue.next_round():
+            clips = encode_clips(queue, runner, num_decoders=num_decoders, on_frames=count)
+            with closing(clips):
+                for clip in clips:
+                    writes.append(
+                        writer.submit(_write, store, clip, runner.precision, filled, queue)
+                    )
+                    # An error of the writer (a full disk) ends the work here.
+                    while writes and (writes[0].done() or len(writes) > _WAITING_WRITES):
+                        writes.popleft().result()
+            while writes:
                 writes.popleft().result()
-        for write in writes:
-            write.result()
     return filled
 
 
-def _write(store: EncoderCache, clip: ClaimedClip, precision: str, filled: Filled) -> None:
+def _write(
+    store: EncoderCache,
+    clip: ClaimedClip,
+    precision: str,
+    filled: Filled,
+    queue: "_SharedQueue",
+) -> None:
     wanted, claim = clip.key
     try:
         if clip.error is None and len(clip.shows) != wanted.frames.num_frames:
@@ -86,32 +101,47 @@ def _write(store: EncoderCache, clip: ClaimedClip, precision: str, filled: Fille
         filled.num_encoded += clip.shows[-1] + 1
         filled.num_unchanged += len(clip.shows) - clip.shows[-1] - 1
     finally:
-        claim.drop()
+        queue.drop(claim)
 
 
 class _SharedQueue:
-    """Clips to encode, claimed one by one; those that another process works on come last."""
+    """Clips to encode, claimed one by one; those that another process works on come last.
+
+    Iterating is one round: a clip that is refused waits for the next.
+    """
 
     def __init__(self, store: EncoderCache, missing: Iterable[Wanted], filled: Filled) -> None:
         self._store = store
-        self._waiting = deque(missing)
+        self._waiting = list(missing)
         self._filled = filled
+        self._held: set[Claim] = set()
+        self._was_refused_all = False
+
+    def next_round(self) -> bool:
+        """Whether there are clips left; waits a little if others have all of them."""
+        if self._waiting and self._was_refused_all:
+            time.sleep(_LOOK_AGAIN_S)
+        return bool(self._waiting)
 
     def __iter__(self) -> Iterator[ClaimedClip]:
-        num_refused = 0
-        while self._waiting:
-            wanted = self._waiting.popleft()
+        waiting, self._waiting = self._waiting, []
+        for wanted in waiting:
             claim = self._store.claim(wanted.fingerprint)
             if claim is None:
                 self._waiting.append(wanted)
-                num_refused += 1
-                if num_refused >= len(self._waiting):
-                    time.sleep(_LOOK_AGAIN_S)
-                    num_refused = 0
-                continue
-            num_refused = 0
-            if self._store.has(wanted.fingerprint):
+            elif self._store.has(wanted.fingerprint):
                 claim.drop()
                 self._filled.num_by_others += wanted.frames.num_frames
             else:
+                self._held.add(claim)
                 yield Clip((wanted, claim), wanted.frames)
+        self._was_refused_all = len(self._waiting) == len(waiting)
+
+    def drop(self, claim: Claim) -> None:
+        self._held.discard(claim)
+        claim.drop()
+
+    def close(self) -> None:
+        """Drop what is still claimed after an error: this process may try again."""
+        while self._held:
+            self._held.pop().drop()

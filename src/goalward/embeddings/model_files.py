@@ -26,6 +26,8 @@ class ModelFiles:
     id: str
     revision: str
     folder: Callable[[], Path]
+    # For people: an id, or the folder as they gave it.
+    name: str
 
 
 def local_model(folder: Path) -> ModelFiles:
@@ -49,19 +51,23 @@ def local_model(folder: Path) -> ModelFiles:
     except OSError as error:
         raise GoalwardError(f"encoder {folder}: cannot be read ({error})") from error
     # The digest says what it is; the name of the folder is for people only.
-    return ModelFiles("folder", digest.hexdigest(), lambda: folder)
+    return ModelFiles("folder", digest.hexdigest(), lambda: folder, str(folder))
 
 
 def hub_model(hub_id: str, revision: str | None = None) -> ModelFiles:
     """A model of the hub; a revision that is not a commit is looked up first."""
     if revision is not None and _is_commit(revision):
-        return ModelFiles(hub_id, revision, lambda: _fetched_folder(hub_id, revision))
+        return _at_commit(hub_id, revision)
     config = _fetched(hub_id, CONFIG, revision)
     if config is None:
         raise GoalwardError(f"encoder {hub_id}: has no {CONFIG}; it is not a transformers model")
     # The hub's cache keeps files under snapshots/<commit>/.
-    commit = config.parent.name
-    return ModelFiles(hub_id, commit, lambda: _fetched_folder(hub_id, commit))
+    return _at_commit(hub_id, config.parent.name)
+
+
+def _at_commit(hub_id: str, commit: str) -> ModelFiles:
+    name = f"{hub_id}@{commit[:12]}"
+    return ModelFiles(hub_id, commit, lambda: _fetched_folder(hub_id, commit), name)
 
 
 def _is_commit(revision: str) -> bool:
@@ -74,12 +80,14 @@ def _fetched_folder(hub_id: str, revision: str) -> Path:
         path = _fetched(hub_id, name, revision)
         if path is None:
             raise GoalwardError(f"encoder {hub_id}@{revision[:12]}: has no {name} on the hub")
-    for name in WEIGHTS:
-        path = _fetched(hub_id, name, revision)
-        if path is not None:
-            for shard in _shards(path):
-                _fetched(hub_id, shard, revision)
-            return path.parent
+    # Weights that are here, in whatever layout, before any that would have to be fetched.
+    for look in (_in_hub_cache, _fetched):
+        for name in WEIGHTS:
+            path = look(hub_id, name, revision)
+            if path is not None:
+                for shard in _shards(path):
+                    _fetched(hub_id, shard, revision)
+                return path.parent
     raise GoalwardError(
         f"encoder {hub_id}@{revision[:12]}: has no weights on the hub ({' or '.join(WEIGHTS)})"
     )
@@ -98,22 +106,28 @@ def _shards(weights: Path) -> list[str]:
     return names
 
 
-def _fetched(hub_id: str, name: str, revision: str | None) -> Path | None:
-    """A file of the hub, from its cache if it is there; None if the hub says there is none."""
+def _in_hub_cache(hub_id: str, name: str, revision: str | None) -> Path | None:
+    """A file of the hub that is here already."""
     from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import (
-        EntryNotFoundError,
-        HFValidationError,
-        LocalEntryNotFoundError,
-    )
+    from huggingface_hub.errors import EntryNotFoundError, HFValidationError
 
     try:
         return Path(hf_hub_download(hub_id, name, revision=revision, local_files_only=True))
     except HFValidationError as error:
         raise GoalwardError(f"encoder {hub_id}: is no name of a model ({error})") from error
     except EntryNotFoundError:
-        # Not in the cache: LocalEntryNotFoundError is one of these.
-        pass
+        # LocalEntryNotFoundError is one of these.
+        return None
+
+
+def _fetched(hub_id: str, name: str, revision: str | None) -> Path | None:
+    """A file of the hub, from its cache if it is there; None if the hub says there is none."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+    path = _in_hub_cache(hub_id, name, revision)
+    if path is not None:
+        return path
     try:
         return Path(hf_hub_download(hub_id, name, revision=revision))
     except LocalEntryNotFoundError as error:

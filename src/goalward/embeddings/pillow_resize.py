@@ -1,12 +1,14 @@
 """Pillow's resizing as matrix products, bit for bit, for devices that are faster at it.
 
-Pillow resizes bytes in two passes, first along rows, then along columns; each output pixel is a
-sum of input pixels times weights in fixed point (22 bits), rounded to a byte. A weight is split
+Pillow resizes bytes in two passes, along rows and along columns, which of them first depending on
+the sizes and on its version; each output pixel is a sum of input pixels times weights in fixed
+point (22 bits), rounded to a byte. A weight is split
 into two parts of 11 bits here, so that every product and sum is a whole number below 2^24, which
 float32 holds exactly; where one pixel takes from too many for that, float64 does it.
 """
 
 import math
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
@@ -14,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from goalward.embeddings.preprocessing import Resample
+from goalward.embeddings.preprocessing import Resample, Resize
 
 _PRECISION_BITS = 22
 _LOW_BITS = 11
@@ -77,18 +79,45 @@ class PillowResize(nn.Module):
         )
         self.rows: Tensor | None
         self.columns: Tensor | None
+        self._columns_first = False
+        if rows is not None and columns is not None:
+            self._columns_first = self._pillow_takes_columns_first(before, resample)
 
     def forward(self, pictures: Tensor) -> Tensor:
         images, height, width, _ = pictures.shape
         pixels = pictures.reshape(images, height, width * 3)
+        passes = (self._along_rows, self._along_columns)
         with _tensor_cores(pictures):
-            if self.rows is not None:
-                sums = pixels.to(self.rows.dtype) @ self.rows
-                pixels = _rounded(*sums.chunk(2, dim=2))
-            if self.columns is not None:
-                sums = self.columns @ pixels.to(self.columns.dtype)
-                pixels = _rounded(*sums.chunk(2, dim=1))
+            for resized in reversed(passes) if self._columns_first else passes:
+                pixels = resized(pixels)
         return pixels.reshape(images, *self.after, 3)
+
+    def _along_rows(self, pixels: Tensor) -> Tensor:
+        if self.rows is None:
+            return pixels
+        return _rounded(*(pixels.to(self.rows.dtype) @ self.rows).chunk(2, dim=2))
+
+    def _along_columns(self, pixels: Tensor) -> Tensor:
+        if self.columns is None:
+            return pixels
+        return _rounded(*(self.columns @ pixels.to(self.columns.dtype)).chunk(2, dim=1))
+
+    def _pillow_takes_columns_first(self, before: tuple[int, int], resample: Resample) -> bool:
+        """Found out on pictures: rounding in between tells the two orders apart."""
+        # One picture is enough, unless it is tiny.
+        count = min(-(-2_000 // (self.after[0] * self.after[1])), 250)
+        pictures = np.random.default_rng(0).integers(0, 256, (count, *before, 3), dtype=np.uint8)
+        wanted = torch.tensor(np.stack([Resize(*self.after, resample)(one) for one in pictures]))
+        for columns_first in (False, True):
+            self._columns_first = columns_first
+            if torch.equal(self(torch.from_numpy(pictures)), wanted):
+                return columns_first
+        warnings.warn(
+            "this version of Pillow resizes in another way than goalward does on the GPU: "
+            "embeddings made there differ a little from those made on the CPU",
+            stacklevel=2,
+        )
+        return False
 
 
 @contextmanager

@@ -34,7 +34,20 @@ def pooled_over_grid(feature_map: "Tensor", grid: int) -> "Tensor":
 
     Where the map does not divide evenly, neighbouring cells share a row or column of it.
     """
-    from torch.nn.functional import adaptive_avg_pool2d
-
-    cells = adaptive_avg_pool2d(feature_map, grid)
+    height, width = feature_map.shape[2:]
+    along_columns = _cell_means(int(height), grid).to(feature_map)
+    along_rows = _cell_means(int(width), grid).to(feature_map)
+    # Two products instead of a pooling operator, which ONNX does not have for such cells.
+    cells = along_columns @ feature_map @ along_rows.T
     return cells.permute(0, 2, 3, 1).flatten(1)
+
+
+def _cell_means(length: int, grid: int) -> "Tensor":
+    """(grid, length): the weights of the mean over each cell."""
+    import torch
+
+    weights = torch.zeros(grid, length)
+    for cell in range(grid):
+        start, end = cell * length // grid, -(-(cell + 1) * length // grid)
+        weights[cell, start:end] = 1 / (end - start)
+    return weights

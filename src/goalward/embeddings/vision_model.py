@@ -38,6 +38,8 @@ _RESAMPLES: dict[int, Resample] = {
     4: "box",
     5: "hamming",
 }
+# Code that lies beside a model is not run, and nobody is asked whether it may.
+_FROM_DISK: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 # Pictures of odd sizes on which our preprocessing must equal the model's own.
 _PROBE_SIZES = ((97, 131), (160, 120), (128, 128))
 
@@ -45,13 +47,23 @@ _PROBE_SIZES = ((97, 131), (160, 120), (128, 128))
 def load_vision_model(files: ModelFiles, pool: str) -> ImageNet:
     """The model with its weights; what it cannot do for pictures is an error in words."""
     folder = files.folder()
-    where = f"encoder {files.id}@{files.revision[:12]}"
+    where = f"encoder {files.name}"
     processor = _processor(folder, where)
-    prepare = _fast_prepare(processor)
-    if prepare is None or not _equals_processor(prepare, processor):
-        prepare = ProcessorResize(processor)
-    normalisation = _normalisation(processor, where)
-    _check_normalisation(prepare, normalisation, processor, where)
+    try:
+        prepare = _fast_prepare(processor)
+        if prepare is None or not _equals_processor(prepare, processor):
+            prepare = ProcessorResize(processor)
+        normalisation = _normalisation(processor)
+        is_all = _is_all_it_does(prepare, normalisation, processor)
+    except Exception as error:  # its rules may be wrong in any way
+        raise GoalwardError(
+            f"{where}: its image processor does not take a picture ({_first_line(error)})"
+        ) from error
+    if not is_all:
+        raise GoalwardError(
+            f"{where}: its image processor does more than resize, crop and normalise; "
+            "goalward cannot reproduce it"
+        )
     model = _model(folder, where)
     net = _Encoded(model, grid_of(pool)).eval().requires_grad_(False)
     prepared = prepare(np.zeros((224, 224, 3), dtype=np.uint8))
@@ -63,12 +75,12 @@ def _model(folder: Path, where: str) -> nn.Module:
     import transformers
 
     try:
-        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
+        config = transformers.AutoConfig.from_pretrained(folder, **_FROM_DISK)
         name = _VISION_CLASSES.get(config.model_type)
         model_class = transformers.AutoModel if name is None else getattr(transformers, name)
         with _QuietLoading():
             model, report = model_class.from_pretrained(
-                folder, local_files_only=True, output_loading_info=True, dtype=torch.float32
+                folder, output_loading_info=True, dtype=torch.float32, **_FROM_DISK
             )
     except Exception as error:  # transformers raises whatever its parts raise
         raise GoalwardError(f"{where}: cannot be loaded ({_first_line(error)})") from error
@@ -89,12 +101,14 @@ class _QuietLoading:
 
         self._logging = logging
         self._verbosity = logging.get_verbosity()
+        self._had_bars = logging.is_progress_bar_enabled()
         logging.set_verbosity_error()
         logging.disable_progress_bar()
 
     def __exit__(self, *_: object) -> None:
         self._logging.set_verbosity(self._verbosity)
-        self._logging.enable_progress_bar()
+        if self._had_bars:
+            self._logging.enable_progress_bar()
 
 
 class _Encoded(nn.Module):
@@ -109,7 +123,7 @@ class _Encoded(nn.Module):
         output: Any = self.model(pixel_values=pixels)
         last = output.last_hidden_state
         if self.grid is not None:
-            return pooled_over_grid(_feature_map(last), self.grid)
+            return pooled_over_grid(_feature_map(last, *pixels.shape[2:]), self.grid)
         pooled = getattr(output, "pooler_output", None)
         if pooled is not None:
             return pooled.flatten(1)
@@ -117,14 +131,18 @@ class _Encoded(nn.Module):
         return last.mean(dim=1) if last.ndim == 3 else last.mean(dim=(2, 3))
 
 
-def _feature_map(last_hidden_state: Tensor) -> Tensor:
-    """(images, size, height, width), without class and register tokens, which come first."""
+def _feature_map(last_hidden_state: Tensor, height: int, width: int) -> Tensor:
+    """(images, size, rows, columns), without class and register tokens, which come first."""
     if last_hidden_state.ndim == 4:
         return last_hidden_state
     images, num_tokens, size = last_hidden_state.shape
-    edge = int(num_tokens**0.5)
-    patches = last_hidden_state[:, num_tokens - edge * edge :]
-    return patches.transpose(1, 2).reshape(images, size, edge, edge)
+    # The smallest patches, in pixels, of which the picture has no more than there are tokens.
+    patch = 1
+    while (height // patch) * (width // patch) > num_tokens:
+        patch += 1
+    rows, columns = height // patch, width // patch
+    patches = last_hidden_state[:, num_tokens - rows * columns :]
+    return patches.transpose(1, 2).reshape(images, size, rows, columns)
 
 
 def _checked_width(net: nn.Module, size: tuple[int, ...], where: str) -> int:
@@ -144,9 +162,7 @@ def _processor(folder: Path, where: str) -> Any:
 
     try:
         # The other backend needs torchvision and resizes a little differently.
-        return transformers.AutoImageProcessor.from_pretrained(
-            folder, local_files_only=True, backend="pil"
-        )
+        return transformers.AutoImageProcessor.from_pretrained(folder, backend="pil", **_FROM_DISK)
     except Exception as error:
         raise GoalwardError(
             f"{where}: its image processor cannot be loaded ({_first_line(error)})"
@@ -157,7 +173,7 @@ def _fast_prepare(processor: Any) -> Prepare | None:
     """The processor's resizing in our own words; None where it does something we do not know."""
     rules = processor.to_dict()
     size = rules.get("size") or {}
-    resample = _RESAMPLES.get(int(rules.get("resample", -1)))
+    resample = _RESAMPLES.get(rules.get("resample", -1))
     if not rules.get("do_resize") or resample is None or rules.get("do_pad"):
         return None
     if size.get("shortest_edge") and rules.get("do_center_crop"):
@@ -178,7 +194,7 @@ def _equals_processor(prepare: Prepare, processor: Any) -> bool:
     return all(np.array_equal(prepare(probe), slow(probe)) for probe in _probes())
 
 
-def _normalisation(processor: Any, where: str) -> Normalisation:
+def _normalisation(processor: Any) -> Normalisation:
     rules = processor.to_dict()
     scale = rules["rescale_factor"] if rules.get("do_rescale") else 1.0
     if not rules.get("do_normalize"):
@@ -186,22 +202,16 @@ def _normalisation(processor: Any, where: str) -> Normalisation:
     return Normalisation(scale, tuple(rules["image_mean"]), tuple(rules["image_std"]))
 
 
-def _check_normalisation(
-    prepare: Prepare, normalisation: Normalisation, processor: Any, where: str
-) -> None:
-    """Our way from a picture to numbers must end where the processor's own does."""
+def _is_all_it_does(prepare: Prepare, normalisation: Normalisation, processor: Any) -> bool:
+    """Whether our way from a picture to numbers ends where the processor's own does."""
+    mean, std = (np.reshape(part, (3, 1, 1)) for part in (normalisation.mean, normalisation.std))
     for probe in _probes():
         wanted = np.asarray(processor(probe)["pixel_values"][0], dtype=np.float32)
         pixels = np.moveaxis(prepare(probe), -1, 0).astype(np.float32)
-        mean, std = (
-            np.reshape(part, (3, 1, 1)) for part in (normalisation.mean, normalisation.std)
-        )
         ours = (pixels * normalisation.scale - mean) / std
         if wanted.shape != ours.shape or not np.allclose(wanted, ours, atol=1e-5):
-            raise GoalwardError(
-                f"{where}: its image processor does more than resize, crop and normalise; "
-                "goalward cannot reproduce it"
-            )
+            return False
+    return True
 
 
 def _first_line(error: Exception) -> str:

@@ -128,7 +128,15 @@ def first_bad_row(values: npt.NDArray[np.floating]) -> int | None:
     """
     # By parts: the array may be a memory map larger than memory.
     for start in range(0, len(values), _ROWS_AT_A_TIME):
-        finite = np.isfinite(values[start : start + _ROWS_AT_A_TIME])
+        finite = _is_finite(values[start : start + _ROWS_AT_A_TIME])
         if not finite.all():
             return start + int(np.flatnonzero(~finite.all(axis=1))[0])
     return None
+
+
+def _is_finite(values: npt.NDArray[np.floating]) -> npt.NDArray[np.bool_]:
+    if values.dtype != np.float16:
+        return np.isfinite(values)
+    # numpy turns float16 into float32 first; looking at the exponent is ten times as fast.
+    exponent = np.uint16(0x7C00)
+    return (values.view(np.uint16) & exponent) != exponent

@@ -95,11 +95,16 @@ def all_runs(wanted: Sequence[Run]) -> list[list[list[Run]]]:
     return waves
 
 
-def episodes_by_task(recording: Recording) -> dict[str, Episodes]:
-    """Positions of the episodes of every task; a task is a value function of its own."""
+def episodes_by_task(
+    recording: Recording, positions: Sequence[int] | None = None
+) -> dict[str, Episodes]:
+    """Positions of the episodes of every task; a task is a value function of its own.
+
+    Of all episodes, or of those at some positions.
+    """
     tasks: dict[str, list[int]] = {}
-    for position, task in enumerate(recording.episode_task):
-        tasks.setdefault(task, []).append(position)
+    for position in range(recording.num_episodes) if positions is None else positions:
+        tasks.setdefault(recording.episode_task[position], []).append(position)
     return {task: tuple(positions) for task, positions in tasks.items()}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from goalward.devices import chosen_device
@@ -30,14 +31,16 @@ from goalward.training.runs import Run, episodes_by_task, plan_run, warn_of_one_
 from goalward.values.table import ValueTable
 
 _FACTS = "run.json"
-_VERSION = 1
-# (method, seed, task)
-Question = tuple[str, int, str]
+_VERSION = 2
+# (method, seed, task, subset)
+Question = tuple[str, int, str, str]
+# All episodes of a task, where a fit was not asked for subsets.
+ALL = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Trained value functions: one per method, seed and task."""
+    """Trained value functions: one per method, seed, task and subset of the episodes."""
 
     numbers: Hyperparameters
     answers: Mapping[Question, Run]
@@ -46,24 +49,35 @@ class Fitted:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(method for method, _, _ in self.answers))
+        return tuple(dict.fromkeys(method for method, _, _, _ in self.answers))
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(seed for _, seed, _ in self.answers))
+        return tuple(dict.fromkeys(seed for _, seed, _, _ in self.answers))
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(task for _, _, task in self.answers))
+        return tuple(dict.fromkeys(task for _, _, task, _ in self.answers))
+
+    @property
+    def subsets(self) -> tuple[str, ...]:
+        """The subsets of episodes that were trained on; one without a name for all episodes."""
+        return tuple(dict.fromkeys(subset for _, _, _, subset in self.answers))
 
     def predict(
-        self, rollouts: Rollouts, *, device: torch.device | str | None = None
+        self,
+        rollouts: Rollouts,
+        *,
+        subset: str = ALL,
+        device: torch.device | str | None = None,
     ) -> ValueTable:
         """The value of every frame of some rollouts, seen in training or not.
 
-        An episode is judged by the value functions of its own task. Values are computed in
-        float32 wherever the training took place.
+        An episode is judged by the value functions of its own task, those that were trained on
+        `subset`. Values are computed in float32 wherever the training took place.
         """
+        if subset not in self.subsets:
+            raise GoalwardError(f"no subset {subset!r}; there are {', '.join(self.subsets)}")
         self._check_layout(rollouts)
         frames = recording(rollouts)
         by_task = episodes_by_task(frames)
@@ -82,7 +96,7 @@ class Fitted:
             # Read once from front to back: nothing is gained by moving all of it first.
             rows = FeatureRows(features, chosen_device(device), max_bytes=0)
             for m, method in enumerate(self.methods):
-                runs = [self.answers[method, seed, task] for seed in self.seeds]
+                runs = [self.answers[method, seed, task, subset] for seed in self.seeds]
                 nets = nets_of(runs[0], list(self.nets)).select(runs)
                 values = frame_values(nets, rows, self.numbers)
                 value[m][:, here] = values
@@ -117,8 +131,14 @@ class Fitted:
             "feature_layout": self.feature_layout,
             "num_groups": len(self.nets),
             "answers": [
-                {"method": method, "seed": seed, "task": task, "run": runs_as_json((run,))[0]}
-                for (method, seed, task), run in self.answers.items()
+                {
+                    "method": method,
+                    "seed": seed,
+                    "task": task,
+                    "subset": subset,
+                    "run": runs_as_json((run,))[0],
+                }
+                for (method, seed, task, subset), run in self.answers.items()
             ],
         }
         with written_whole(folder / _FACTS) as temporary:
@@ -131,6 +151,7 @@ def fit(
     *,
     seeds: int | Sequence[int] = 5,
     preset: str = "default",
+    subsets: Mapping[str, npt.ArrayLike] | None = None,
     device: torch.device | str | None = None,
     checkpoint: str | Path | None = None,
     on_progress: OnProgress | None = None,
@@ -160,12 +181,14 @@ def fit(
     frames = recording(rollouts)
     numbers = hyperparameters(preset, **overrides).for_horizon(frames.horizon)
     answers: dict[Question, Run] = {}
-    for task, episodes in episodes_by_task(frames).items():
-        warn_of_one_class(frames, episodes, task)
-        for method in methods:
-            for seed in chosen:
-                run = plan_run(frames, method, seed, episodes, numbers, name=task)
-                answers[method, seed, task] = run
+    for subset, positions in _chosen_positions(subsets, len(rollouts)).items():
+        for task, episodes in episodes_by_task(frames, positions).items():
+            warn_of_one_class(frames, episodes, task)
+            name = f"{subset}/{task}" if subset else task
+            for method in methods:
+                for seed in chosen:
+                    run = plan_run(frames, method, seed, episodes, numbers, name=name)
+                    answers[method, seed, task, subset] = run
     folder = None if checkpoint is None else Path(checkpoint)
     nets = train(
         frames,
@@ -179,6 +202,25 @@ def fit(
     return Fitted(numbers, answers, tuple(nets), rollouts.feature_layout)
 
 
+def _chosen_positions(
+    subsets: Mapping[str, npt.ArrayLike] | None, num_episodes: int
+) -> dict[str, list[int]]:
+    if subsets is None:
+        return {ALL: list(range(num_episodes))}
+    chosen = {name: np.asarray(positions).tolist() for name, positions in subsets.items()}
+    for name, positions in chosen.items():
+        if not positions:
+            raise GoalwardError(f"subset {name!r} has no episodes")
+        if (
+            len(set(positions)) < len(positions)
+            or not 0 <= min(positions) <= max(positions) < num_episodes
+        ):
+            raise GoalwardError(
+                f"subset {name!r} must name positions of {num_episodes} episodes once"
+            )
+    return chosen
+
+
 def load(folder: str | Path) -> Fitted:
     """Value functions that `Fitted.save` or `goalward fit` stored."""
     folder = Path(folder)
@@ -189,7 +231,9 @@ def load(folder: str | Path) -> Fitted:
     if facts.get("version") != _VERSION:
         raise GoalwardError(f"{folder}: was written by another version of goalward")
     answers = {
-        (entry["method"], entry["seed"], entry["task"]): runs_from_json([entry["run"]])[0]
+        (entry["method"], entry["seed"], entry["task"], entry["subset"]): runs_from_json(
+            [entry["run"]]
+        )[0]
         for entry in facts["answers"]
     }
     nets = tuple(read_nets(nets_path(folder, index)) for index in range(facts["num_groups"]))

@@ -1,0 +1,186 @@
+"""`goalward evaluate`: from rollouts to an answer in one command."""
+
+import shlex
+import sys
+import warnings
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.markdown import Markdown
+
+import goalward
+from goalward.cli.console import error_console, output_console, plain
+from goalward.cli.embed import EmbedArguments
+from goalward.cli.fit import FitBar, assignment
+from goalward.cli.read_arguments import CommaList, ReadArguments
+from goalward.config import PAPER_METHODS, EvaluationConfig, write_toml
+from goalward.rollouts.dataset import Rollouts
+from goalward.run_folder import RunFolder
+
+_STEP_WORDS = {
+    "episodes": "list of episodes",
+    "networks": "training",
+    "values": "values of every frame",
+    "scores": "scores, tables, figures, summary",
+}
+
+
+def evaluate_command(
+    path: str,
+    /,
+    *,
+    out: Path,
+    reading: ReadArguments = ReadArguments(),  # noqa: B008 (frozen)
+    embedding: EmbedArguments = EmbedArguments(),  # noqa: B008 (frozen)
+    methods: CommaList = PAPER_METHODS,
+    seeds: int = 5,
+    preset: str = "default",
+    set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
+    folds: int = 1,
+    test_fraction: float = 0.25,
+    split_seed: int = 0,
+    standard_horizon: int | None = None,
+    policy: str | None = None,
+    force: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Say how good a policy is from its rollouts: the main job, in one command.
+
+    Reads the rollouts, embeds their frames (once, see `goalward embed`), holds out some episodes,
+    learns value functions from the others, and writes into one folder: what the policy's success
+    rate is and would be with more time, which episodes to watch first, values of every frame, and
+    how far all methods can be trusted. Stopped at any moment, the same command goes on; run
+    again, it does nothing that is done.
+
+    Examples:
+
+    - `goalward evaluate my_rollouts --out run` the paper's encoder and its five methods
+    - `goalward evaluate my_rollouts --out run --encoder effnet-lite0 --seeds 3` no model hub
+    - `goalward evaluate my_rollouts --out run --folds 4` each episode is held out once
+    - `goalward evaluate features.npz --out run --methods liveness` from features you bring
+    - `goalward compare run_a run_b` which of two policies is better
+
+    Parameters
+    ----------
+    path
+        A folder or file of rollouts, or a feature file (.npz).
+    out
+        The folder for all results.
+    methods
+        Separated by commas; the first one speaks for the policy. liveness, liveness-nb, td, mc,
+        mc-dist, liveness-exact, liveness-nb-exact, survival.
+    seeds
+        How many networks per method.
+    preset
+        default, or the paper's numbers for libero, square or cloth.
+    set_
+        Another value for a hyper-parameter, as name=value.
+    folds
+        1 holds out a part of the episodes; more hold each episode out once, at as many times the
+        training.
+    test_fraction
+        The part that is held out when there is one fold.
+    split_seed
+        Which episodes are held out.
+    standard_horizon
+        Steps in which the task is usually done. Default: what nine of ten successes needed.
+    policy
+        The policy's name in tables and comparisons. Default: the name of the data.
+    force
+        Do everything again.
+    """
+    console = error_console()
+    config = EvaluationConfig(
+        policy=policy or Path(path).resolve().stem,
+        methods=tuple(methods or ()),
+        seeds=seeds,
+        preset=preset,
+        overrides=dict(assignment(text) for text in set_),
+        folds=folds,
+        test_fraction=test_fraction,
+        split_seed=split_seed,
+        standard_horizon=standard_horizon,
+    )
+    rollouts = _features(path, reading, embedding)
+    folder = RunFolder(out)
+    _write_config(folder, path, rollouts, config, reading, embedding)
+    # torch takes seconds to import: only commands that need it pay.
+    from goalward.experiments.evaluation import evaluate
+
+    def tell(step: str, is_done: bool) -> None:
+        if is_done:
+            console.print(plain(f"{_STEP_WORDS[step]}: there already"))
+        elif step != "networks":
+            console.print(plain(_STEP_WORDS[step]))
+
+    with warnings.catch_warnings(record=True) as noticed, FitBar(console) as bar:
+        warnings.simplefilter("always", UserWarning)
+        evaluation = evaluate(
+            rollouts,
+            config,
+            folder,
+            device=embedding.device,
+            force=force,
+            on_step=tell,
+            on_fit_progress=bar.update,
+        )
+    for text in dict.fromkeys(str(warning.message) for warning in noticed):
+        console.print(plain(f"warning: {text}"), soft_wrap=True)
+    if not evaluation.steps_made:
+        console.print(plain("nothing had to be done: data and options are as they were"))
+    _print_answer(folder, console)
+
+
+def _features(path: str, reading: ReadArguments, embedding: EmbedArguments) -> Rollouts:
+    if path.endswith(".npz"):
+        return goalward.read_features(path)
+    return embedding.embed(reading.read(path), reading)
+
+
+def _write_config(
+    folder: RunFolder,
+    path: str,
+    rollouts: Rollouts,
+    config: EvaluationConfig,
+    reading: ReadArguments,
+    embedding: EmbedArguments,
+) -> None:
+    def told(settings: dict[str, Any]) -> dict[str, Any]:
+        return {
+            name: str(value) if isinstance(value, Path) else value
+            for name, value in settings.items()
+            if value is not None
+        }
+
+    write_toml(
+        folder.config,
+        {
+            "data": {
+                "path": str(Path(path).resolve()),
+                "sources": [source.format for source in rollouts.sources],
+                "features": rollouts.feature_layout,
+            },
+            "reading": told(asdict(reading)),
+            "embedding": told(asdict(embedding)),
+            "evaluation": config.as_dict(),
+            "made_by": {
+                "command": shlex.join(["goalward", *sys.argv[1:]]),
+                "goalward": goalward.__version__,
+                "torch": version("torch"),
+                "python": sys.version.split()[0],
+            },
+        },
+    )
+
+
+def _print_answer(folder: RunFolder, console: Console) -> None:
+    output = output_console()
+    text = folder.summary.read_text()
+    if output.is_terminal:
+        output.print(Markdown(text))
+    else:
+        print(text)
+    console.print(plain(f"all results: {folder.path}; read first: {folder.summary}"))

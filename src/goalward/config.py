@@ -1,0 +1,79 @@
+"""What an evaluation depends on, as data; read and written as TOML."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from goalward.errors import GoalwardError
+from goalward.files import written_whole
+
+PAPER_METHODS = ("liveness", "liveness-nb", "td", "mc", "mc-dist")
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """How an evaluation is made, apart from the episodes and their features."""
+
+    policy: str = "policy"
+    """The name of the policy in tables and comparisons."""
+    methods: tuple[str, ...] = PAPER_METHODS
+    """The first one speaks for the policy; the others are compared with it."""
+    seeds: int = 5
+    preset: str = "default"
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Hyper-parameters that differ from the preset's."""
+    folds: int = 1
+    """1: a part of the episodes is held out; more: each episode is held out once."""
+    test_fraction: float = 0.25
+    split_seed: int = 0
+    standard_horizon: int | None = None
+    """Steps in which the task is usually done; None: what nine of ten successes needed."""
+
+    def __post_init__(self) -> None:
+        if not self.methods:
+            raise GoalwardError("give at least one method")
+        if self.seeds < 1:
+            raise GoalwardError(f"seeds must be at least 1, got {self.seeds}")
+        if self.folds < 1:
+            raise GoalwardError(f"folds must be at least 1, got {self.folds}")
+        if not 0 < self.test_fraction < 1:
+            raise GoalwardError(f"test_fraction must lie between 0 and 1, got {self.test_fraction}")
+        if self.standard_horizon is not None and self.standard_horizon < 1:
+            raise GoalwardError(
+                f"standard_horizon must be at least 1 step, got {self.standard_horizon}"
+            )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Without what was left open: TOML has no word for none."""
+        settings = asdict(self) | {"methods": list(self.methods)}
+        return {name: value for name, value in settings.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> "EvaluationConfig":
+        known = {setting.name for setting in fields(cls)}
+        unknown = sorted(set(settings) - known)
+        if unknown:
+            raise GoalwardError(
+                f"no setting {', '.join(unknown)}; there are {', '.join(sorted(known))}"
+            )
+        given: dict[str, Any] = dict(settings)
+        given["methods"] = tuple(settings.get("methods", PAPER_METHODS))
+        return cls(**given)
+
+
+def write_toml(path: Path, content: Mapping[str, Any]) -> None:
+    """A table of tables as TOML, whole or not at all."""
+    import tomli_w
+
+    with written_whole(path) as temporary:
+        temporary.write_text(tomli_w.dumps(content, multiline_strings=False))
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """What a TOML file holds; what is wrong with it is said with its name."""
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise GoalwardError(f"{path}: cannot be read as TOML ({error})") from error

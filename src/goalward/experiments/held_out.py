@@ -1,0 +1,70 @@
+"""Which episodes a value function learns from and which it is judged by."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from goalward.errors import GoalwardError
+from goalward.rollouts.dataset import Rollouts
+from goalward.seeds import generator
+
+IndexArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Positions of the episodes to learn from, and of those that are held out."""
+
+    name: str
+    training: IndexArray
+    held_out: IndexArray
+
+
+def folds_of(
+    rollouts: Rollouts, *, num_folds: int, test_fraction: float, seed: int
+) -> tuple[Fold, ...]:
+    """Folds with every task and outcome in the same proportion.
+
+    One fold holds `test_fraction` of the episodes out; several hold each episode out once. The
+    only episode of a task is never held out: nothing would be left to learn its task from.
+    """
+    if len(rollouts) < 2:
+        raise GoalwardError("one episode cannot be both learned from and held out")
+    tasks, counts = np.unique(rollouts.task_indices, return_counts=True)
+    alone = np.isin(rollouts.task_indices, tasks[counts == 1])
+    if num_folds == 1:
+        _, test = rollouts.split(test_fraction, seed=seed)
+        held_out = np.isin(np.array(rollouts.ids), np.array(test.ids)) & ~alone
+        return (_fold("held out", _with_teachers(rollouts, held_out)),)
+    if num_folds > len(rollouts):
+        raise GoalwardError(f"{len(rollouts)} episodes do not make {num_folds} folds")
+    fold_of = np.full(len(rollouts), -1)
+    position = 0
+    kinds = [(episode.task, str(episode.outcome)) for episode in rollouts]
+    for kind in sorted(set(kinds)):
+        members = [i for i, other in enumerate(kinds) if other == kind and not alone[i]]
+        shuffled = generator(seed, "folds", *kind).permutation(members).astype(int)
+        # Going on where the last kind stopped keeps the folds even.
+        fold_of[shuffled] = (position + np.arange(len(members))) % num_folds
+        position += len(members)
+    folds = [_fold(f"fold {k}", fold_of == k) for k in range(num_folds) if (fold_of == k).any()]
+    if not folds:
+        raise GoalwardError("every task has one episode only: there is nothing to hold out")
+    return tuple(folds)
+
+
+def _with_teachers(rollouts: Rollouts, held_out: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Of a task whose episodes are all held out, the first goes back to be learned from."""
+    held_out = held_out.copy()
+    for task in np.unique(rollouts.task_indices):
+        members = np.flatnonzero(rollouts.task_indices == task)
+        if held_out[members].all():
+            held_out[members[0]] = False
+    if not held_out.any():
+        raise GoalwardError("every task has one episode only: there is nothing to hold out")
+    return held_out
+
+
+def _fold(name: str, held_out: npt.NDArray[np.bool_]) -> Fold:
+    return Fold(name, np.flatnonzero(~held_out), np.flatnonzero(held_out))

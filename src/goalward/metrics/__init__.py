@@ -1,0 +1,1 @@
+"""Numbers become scores, intervals and tests."""

@@ -1,0 +1,171 @@
+"""Everything an evaluation says in numbers: scores of the methods, answers about the policy."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from goalward.metrics.calibration import Calibration, calibration_of_success
+from goalward.metrics.endings import Endings, FloatArray
+from goalward.metrics.policy_answers import (
+    MoreTime,
+    Rate,
+    StepsToSuccess,
+    TimeOuts,
+    WorthWatching,
+    rate,
+    steps_to_success,
+    time_outs,
+    with_twice_the_time,
+    worth_watching,
+)
+from goalward.metrics.scorecard import CardRow, scorecard
+from goalward.metrics.significance import MethodTests, method_tests
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.episode import Outcome
+from goalward.values.table import ValueTable
+
+IndexArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+_USUAL_SHARE = 0.9
+# Scores whose differences between methods are tested.
+TESTED = ("success", "failure", "composite", "frame_auroc", "episode_auroc", "spearman")
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyAnswers:
+    """What outcomes and the values of the first method say of the policy."""
+
+    success: Rate
+    steps: StepsToSuccess
+    num_time_out: int
+    num_failure: int
+    time_outs: TimeOuts
+    more_time: MoreTime
+    watch_first: tuple[WorthWatching, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationScores:
+    """Scores of every method on held-out episodes, tests between methods, answers."""
+
+    methods: tuple[str, ...]
+    num_seeds: int
+    num_held_out: int
+    standard_horizon: int
+    time_limit: int
+    cards: Mapping[str, Mapping[str, CardRow]]
+    calibration: Mapping[str, Calibration]
+    tests: Mapping[str, MethodTests]
+    policy: PolicyAnswers
+
+
+def usual_steps(endings: Endings) -> int:
+    """The standard horizon where none is given: steps in which nine of ten successes were done.
+
+    Without a success, the length of the longest episode.
+
+    >>> usual_steps(Endings(np.array([11, 32]), np.array([10, 20])))
+    20
+    """
+    steps = endings.goal_frames[endings.success]
+    if len(steps) == 0:
+        return max(int(endings.lengths.max()) - 1, 1)
+    return max(math.ceil(np.quantile(steps, _USUAL_SHARE, method="higher")), 1)
+
+
+def score_values(
+    values: ValueTable,
+    rollouts: Rollouts,
+    held_out: BoolArray,
+    training: IndexArray | None,
+    standard_horizon: int | None,
+) -> EvaluationScores:
+    """Score every method on the held-out episodes; the first method speaks for the policy.
+
+    `training` are positions of episodes that all networks learned from, for the threshold that
+    is chosen in training; None where folds differ.
+    """
+    everything = Endings.of(rollouts)
+    horizon = usual_steps(everything) if standard_horizon is None else standard_horizon
+    time_limit = max(int(everything.lengths.max()) - 1, 1)
+    tested = np.flatnonzero(held_out)
+    endings = Endings.of(rollouts.select(tested))
+    cards: dict[str, dict[str, CardRow]] = {}
+    calibrations: dict[str, Calibration] = {}
+    for method in values.methods:
+        steps = np.asarray(values.steps(method), dtype=np.float64)
+        learned = None
+        if training is not None:
+            learned = (_frames(steps, values, training), Endings.of(rollouts.select(training)))
+        judged = _frames(steps, values, tested)
+        cards[method] = scorecard(judged, endings, horizon, training=learned)
+        # The chance of success in time is the share of seeds that see it coming.
+        chance = (judged <= horizon).mean(axis=0)
+        limit = time_limit + 1
+        calibrations[method] = calibration_of_success(chance, endings, horizon, time_limit=limit)
+    first = np.asarray(values.steps(values.methods[0]), dtype=np.float64)
+    return EvaluationScores(
+        methods=values.methods,
+        num_seeds=len(values.seeds),
+        num_held_out=len(tested),
+        standard_horizon=horizon,
+        time_limit=time_limit,
+        cards=cards,
+        calibration=calibrations,
+        tests=_tests(cards),
+        policy=_answers(
+            _frames(first, values, tested), first, rollouts, endings, horizon, time_limit
+        ),
+    )
+
+
+def _frames(steps: FloatArray, values: ValueTable, episodes: IndexArray) -> FloatArray:
+    """The columns of some episodes, in the order of the recording."""
+    lengths = np.diff(values.episode_ends, prepend=0)
+    episode_of = np.repeat(np.arange(len(lengths)), lengths)
+    return steps[:, np.isin(episode_of, episodes)]
+
+
+def _tests(cards: Mapping[str, Mapping[str, CardRow]]) -> dict[str, MethodTests]:
+    """Tests between methods over seeds, for each score that every method has."""
+    tests: dict[str, MethodTests] = {}
+    for metric in TESTED:
+        scores = {
+            method: [score.value for score in card[metric].by_seed if score.value is not None]
+            for method, card in cards.items()
+        }
+        seeds = {len(card[metric].by_seed) for card in cards.values()}
+        complete = all(len(by_seed) in seeds for by_seed in scores.values())
+        if len(scores) > 1 and complete and min(seeds) > 1:
+            tests[metric] = method_tests(scores)
+    return tests
+
+
+def _answers(
+    held_out_steps: FloatArray,
+    steps: FloatArray,
+    rollouts: Rollouts,
+    held_out: Endings,
+    horizon: int,
+    time_limit: int,
+) -> PolicyAnswers:
+    counts = {outcome: int((rollouts.outcomes == outcome).sum()) for outcome in Outcome}
+    late = time_outs(held_out_steps, held_out, standard_horizon=horizon, time_limit=time_limit)
+    return PolicyAnswers(
+        success=rate(counts[Outcome.SUCCESS], len(rollouts)),
+        steps=steps_to_success(Endings.of(rollouts)),
+        num_time_out=counts[Outcome.TIME_OUT],
+        num_failure=counts[Outcome.FAILURE],
+        time_outs=late,
+        more_time=with_twice_the_time(
+            counts[Outcome.SUCCESS],
+            counts[Outcome.TIME_OUT],
+            counts[Outcome.FAILURE],
+            late.in_time,
+        ),
+        watch_first=worth_watching(steps, Endings.of(rollouts), ceiling=time_limit),
+    )

@@ -1,0 +1,1 @@
+"""Results become pictures and pages for people."""

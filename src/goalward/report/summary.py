@@ -1,0 +1,175 @@
+"""The answer in words: how good the policy is, how sure that is, and what to look at first."""
+
+from collections.abc import Sequence
+
+from goalward.metrics.evaluation_scores import EvaluationScores
+from goalward.metrics.policy_answers import Rate
+from goalward.metrics.score import Interval
+from goalward.metrics.scorecard import MEANINGS, CardRow
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.findings import counted, some_of
+
+_SHOWN = ("success", "failure", "composite", "composite_at_threshold", "frame_auroc", "spearman")
+
+
+def summary(scores: EvaluationScores, rollouts: Rollouts, policy: str) -> str:
+    """The summary of an evaluation in Markdown."""
+    parts = [
+        f"# {policy}",
+        *_policy_lines(scores, rollouts),
+        "## Watch these first",
+        *_watch_lines(scores, rollouts),
+        "## How far the values can be trusted",
+        *_trust_lines(scores),
+        "## How it was done",
+        *_method_lines(scores, rollouts),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def percent(value: float | None) -> str:
+    """
+    >>> percent(0.4567), percent(None)
+    ('46 %', 'unknown')
+    """
+    return "unknown" if value is None else f"{100 * value:.0f} %"
+
+
+def _span(interval: Interval) -> str:
+    if interval.low is None or interval.high is None:
+        return f"no interval: {interval.reason}"
+    return (
+        f"{100 * interval.level:.0f} % interval {percent(interval.low)} to {percent(interval.high)}"
+    )
+
+
+def _rate(rate: Rate) -> str:
+    return f"{percent(rate.value)} ({rate.count} of {rate.total}; {_span(rate.interval)})"
+
+
+def _policy_lines(scores: EvaluationScores, rollouts: Rollouts) -> list[str]:
+    policy = scores.policy
+    lines = [f"**Success rate** {_rate(policy.success)}."]
+    ended = f"{policy.num_time_out} timed out, {policy.num_failure} failed early."
+    lines[0] += f" {ended[0].upper()}{ended[1:]}"
+    if policy.steps.median.value is None:
+        lines.append(f"**Steps to success** are not known: {policy.steps.median.reason}.")
+    else:
+        lines.append(
+            f"**Steps to success**: half of the successes took {policy.steps.median.value:.0f} or "
+            f"fewer, the middle half {policy.steps.quarter.value:.0f} to "
+            f"{policy.steps.three_quarters.value:.0f}."
+        )
+    lines += _time_out_lines(scores)
+    if len(rollouts.tasks) > 1:
+        lines.append(
+            f"The episodes attempt {len(rollouts.tasks)} tasks; the rates are over all of them."
+        )
+    return lines
+
+
+def _time_out_lines(scores: EvaluationScores) -> list[str]:
+    policy = scores.policy
+    if policy.num_time_out == 0:
+        return ["No episode timed out, so more time would change nothing."]
+    if policy.success.count == 0:
+        return [
+            "No episode succeeded: no value can say whether those that timed out were on their way."
+        ]
+    late = policy.time_outs
+    if late.on_their_way.total == 0:
+        return ["No timed-out episode was held out; more episodes or `--folds` would help."]
+    stuck = late.on_their_way.total - late.on_their_way.count
+    lines = [
+        f"**Timed-out episodes**: of {late.on_their_way.total} that were held out, the value calls "
+        f"{late.on_their_way.count} *on their way* (at most {scores.standard_horizon} steps to go "
+        f"at the end) and {stuck} *stuck*; share on their way {_rate(late.on_their_way)}."
+    ]
+    more = policy.more_time
+    if more.value.value is not None:
+        lines.append(
+            f"**With twice the time** the success rate would be about {percent(more.value.value)} "
+            f"({_span(more.interval)}, if the values are right)."
+        )
+    return lines
+
+
+def _watch_lines(scores: EvaluationScores, rollouts: Rollouts) -> list[str]:
+    lines = [
+        f"- episode {rollouts[found.episode].id}, frame {found.frame} "
+        f"({rollouts[found.episode].outcome}): {found.reason}"
+        for found in scores.policy.watch_first
+    ]
+    return ["\n".join(lines) if lines else "No episode stands out."]
+
+
+def _trust_lines(scores: EvaluationScores) -> list[str]:
+    """The scores of the first method, in words, and which methods differ from it."""
+    first = scores.methods[0]
+    card = scores.cards[first]
+    lines = [f"Scores of `{first}` on {scores.num_held_out} held-out episodes:"]
+    lines.append("\n".join(f"- {name}: {_row(card[name])}; {MEANINGS[name]}" for name in _SHOWN))
+    if len(scores.methods) > 1:
+        lines.append(_comparison(scores, first))
+    return lines
+
+
+def _row(row: CardRow) -> str:
+    mean = row.over_seeds.mean
+    if mean.value is None:
+        return f"not defined ({mean.reason})"
+    interval = row.interval
+    if interval.low is None or interval.high is None:
+        return f"{mean.value:.2f} (no interval: {interval.reason})"
+    return f"{mean.value:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+
+
+def _comparison(scores: EvaluationScores, first: str) -> str:
+    test = scores.tests.get("composite")
+    if test is None:
+        return (
+            "The methods are not compared: that takes at least two seeds, and held-out episodes "
+            "with success and without."
+        )
+    better: list[str] = []
+    worse: list[str] = []
+    unclear: list[str] = []
+    mine = scores.cards[first]["composite"].over_seeds.mean.value or 0.0
+    for method in scores.methods[1:]:
+        other = scores.cards[method]["composite"].over_seeds.mean.value or 0.0
+        if not test.pair(first, method).differs:
+            unclear.append(method)
+        elif other > mine:
+            better.append(method)
+        else:
+            worse.append(method)
+    found = [
+        f"{words} {some_of(names)}"
+        for names, words in (
+            (worse, "better than"),
+            (better, "worse than"),
+            (unclear, "not told apart from"),
+        )
+        if names
+    ]
+    return (
+        f"By the composite metric `{first}` is {'; '.join(found)} (Welch tests over "
+        f"{scores.num_seeds} seeds, Benjamini-Hochberg). Which method is nearer the truth is "
+        "another question: scores against outcomes cannot see it."
+    )
+
+
+def _method_lines(scores: EvaluationScores, rollouts: Rollouts) -> Sequence[str]:
+    features = rollouts.feature_layout or "features that were given"
+    lines = [
+        f"{counted(rollouts)}, {rollouts.num_frames:,} frames; {features}. Methods "
+        f"{', '.join(scores.methods)}, {scores.num_seeds} seeds each; {scores.num_held_out} "
+        f"episodes held out. The standard horizon is {scores.standard_horizon} steps, the longest episode "
+        f"has {scores.time_limit}."
+    ]
+    if rollouts.left_out:
+        left = some_of([left.episode_id for left in rollouts.left_out])
+        lines.append(f"Left out because they could not be trusted: {left}.")
+    if rollouts.warnings:
+        lines.append("\n".join(f"- warning: {text}" for text in rollouts.warnings))
+    return lines

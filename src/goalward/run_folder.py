@@ -1,0 +1,64 @@
+"""The name of every artefact of an evaluation, in one place."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A folder that `goalward evaluate` writes and other commands read.
+
+    | file | what |
+    |---|---|
+    | `config.toml` | the data, the options, the versions and the command behind it all |
+    | `episodes.csv` | a row per episode: task, outcome, length, goal frame, held out or not |
+    | `outcomes.csv` | policy, episode, success, steps: what `goalward compare` takes |
+    | `networks/` | the value functions |
+    | `values.parquet` | value and steps to the goal of every frame, by method and seed |
+    | `scores.json` | methods -> score -> mean, sd, interval; what the values say of the policy |
+    | `tables/`, `figures/` | the same as Markdown and LaTeX, as PNG and SVG |
+    | `summary.md` | the answer in words |
+    | `steps.json` | which step was made from what, so that nothing is done twice |
+    """
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        return self.path / "config.toml"
+
+    @property
+    def episodes(self) -> Path:
+        return self.path / "episodes.csv"
+
+    @property
+    def outcomes(self) -> Path:
+        return self.path / "outcomes.csv"
+
+    @property
+    def networks(self) -> Path:
+        return self.path / "networks"
+
+    @property
+    def values(self) -> Path:
+        return self.path / "values.parquet"
+
+    @property
+    def scores(self) -> Path:
+        return self.path / "scores.json"
+
+    @property
+    def tables(self) -> Path:
+        return self.path / "tables"
+
+    @property
+    def figures(self) -> Path:
+        return self.path / "figures"
+
+    @property
+    def summary(self) -> Path:
+        return self.path / "summary.md"
+
+    @property
+    def steps(self) -> Path:
+        return self.path / "steps.json"

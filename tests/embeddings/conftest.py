@@ -1,0 +1,67 @@
+"""Models, an empty hub and an empty cache for the tests of embeddings."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from rollout_files.vision_models import write_model
+
+from goalward.embeddings.embed import EmbedReport, embed
+from goalward.rollouts.dataset import Rollouts
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread():
+    """Networks this small are slower on two threads, and tests run side by side."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(autouse=True)
+def empty_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a hub that is offline, instead of the real one."""
+    from huggingface_hub import constants
+
+    folder = tmp_path / "hub"
+    folder.mkdir()
+    # The library reads its environment when it is imported.
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, the default of every call."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("GOALWARD_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A model of each kind, written once; not to be changed."""
+    folders: dict[str, Path] = {}
+
+    def folder_of(kind: str) -> Path:
+        if kind not in folders:
+            folders[kind] = write_model(tmp_path_factory.mktemp("models") / kind, kind)
+        return folders[kind]
+
+    return folder_of
+
+
+@pytest.fixture
+def embed_with_report() -> Callable[..., tuple[Rollouts, EmbedReport]]:
+    """`embed` on the CPU, and what it says it did."""
+
+    def run(rollouts: Rollouts, *arguments, **options) -> tuple[Rollouts, EmbedReport]:
+        reports: list[EmbedReport] = []
+        options = {"device": "cpu"} | options
+        embedded = embed(rollouts, *arguments, on_finish=reports.append, **options)
+        return embedded, reports[0]
+
+    return run

@@ -1,0 +1,98 @@
+"""What outcomes and values say of a policy, on examples small enough to check by hand."""
+
+import numpy as np
+import pytest
+
+from goalward.metrics.endings import Endings
+from goalward.metrics.policy_answers import (
+    rate,
+    steps_at_end,
+    steps_to_success,
+    time_outs,
+    with_twice_the_time,
+    worth_watching,
+)
+
+
+def endings(*episodes):
+    """(length, goal frame or -1, failed) per episode."""
+    lengths, goals, failed = zip(*episodes, strict=True)
+    return Endings(np.cumsum(lengths), np.array(goals), np.array(failed))
+
+
+def test_rate_of_nothing_has_a_reason():
+    empty = rate(0, 0)
+    assert empty.value is None
+    assert not empty.interval.defined
+
+
+def test_steps_to_success_are_those_of_successes():
+    found = steps_to_success(endings((11, 10, False), (31, 30, False), (50, -1, False)))
+    assert found.median.value == 20
+    assert found.quarter.value == 15
+    none = steps_to_success(endings((5, -1, False)))
+    assert none.median.reason == "no episode succeeded"
+
+
+def test_the_end_of_an_episode_is_the_median_of_its_last_ten_frames():
+    steps = np.array([[500.0] * 10 + [7] * 6 + [9] * 4, [500.0] * 10 + [np.inf] * 10])
+    found = steps_at_end(steps, endings((20, -1, False)))
+    assert found.tolist() == [[7.0], [np.inf]]
+
+
+def test_time_outs_are_on_their_way_or_stuck_by_the_median_seed():
+    steps = np.array([[5.0, 300], [8, 300], [900, 20]])
+    episodes = endings((1, -1, False), (1, -1, False))
+    found = time_outs(steps, episodes, standard_horizon=10, time_limit=400)
+    assert (found.on_their_way.count, found.on_their_way.total) == (1, 2)
+    assert found.in_time.count == 2
+
+
+def test_failures_and_successes_are_no_time_outs():
+    steps = np.array([[1.0, 1, 1]])
+    episodes = endings((1, 0, False), (1, -1, True), (1, -1, False))
+    assert time_outs(steps, episodes, standard_horizon=5, time_limit=5).in_time.total == 1
+
+
+def test_twice_the_time_adds_the_time_outs_that_look_near():
+    found = with_twice_the_time(40, 40, 20, rate(15, 20))
+    assert found.value.value == pytest.approx(0.4 + 0.4 * 0.75)
+    assert found.interval.low < 0.7 < found.interval.high
+    assert with_twice_the_time(10, 0, 0, rate(0, 0)).value.value == 1.0
+    assert "held out" in with_twice_the_time(10, 5, 0, rate(0, 0)).value.reason
+
+
+def test_twice_the_time_covers_the_truth():
+    """Outcomes and looks of a known policy: the interval holds its rate 93-97 times in 100."""
+    draws = np.random.default_rng(0)
+    truth = 0.5 + 0.4 * 0.6
+    hits = 0
+    for _ in range(1000):
+        success, late, failed = draws.multinomial(100, [0.5, 0.4, 0.1])
+        held_out = int(late)
+        near = int(draws.binomial(held_out, 0.6))
+        found = with_twice_the_time(int(success), int(late), int(failed), rate(near, held_out))
+        hits += found.interval.low <= truth <= found.interval.high
+    assert 0.93 <= hits / 1000 <= 0.975
+
+
+def test_what_is_worth_watching_is_found_where_it_happened():
+    calm = np.linspace(100, 0, 101)
+    slip = np.concatenate([np.linspace(100, 20, 50), np.linspace(90, 0, 51)])
+    stall = np.concatenate([np.linspace(100, 60, 20), np.full(81, 60.0)])
+    near = np.concatenate([np.linspace(100, 3, 60), np.full(5, 3.0), np.full(36, 100.0)])
+    steps = np.concatenate([calm, slip, stall, near])[None]
+    episodes = endings((101, 100, False), (101, 100, False), (101, -1, False), (101, -1, False))
+    found = {w.episode: w for w in worth_watching(steps, episodes, ceiling=100, num_each=1)}
+    assert 0 not in found
+    assert found[3].reason.startswith("setback from 3 to 100")
+    assert found[3].frame in range(63, 69)
+    assert found[2].reason.startswith("stall of")
+    assert found[2].frame in range(15, 25)
+
+
+def test_one_noisy_frame_is_no_setback():
+    steps = np.linspace(100, 0, 101)
+    steps[50] = 100
+    found = worth_watching(steps[None], endings((101, 100, False)), ceiling=100)
+    assert not any("setback" in watched.reason for watched in found)
