@@ -100,7 +100,7 @@ def test_from_data_to_the_page_beside_the_paper(study, tmp_path, capsys):
     rows = [line.split() for line in printed.out.splitlines()]
     assert ["proprioception,", "4", "training", "episodes"] in rows
     assert ["method", "success", "failure", "composite"] in rows
-    paper = "paper 0.698 ± 0.009 0.869 ± 0.001 0.783 ± 0.004".split()
+    paper = ["paper", "0.698", "±", "0.009", "0.869", "±", "0.001", "0.783", "±", "0.004"]
     ours = results.cards("proprioception", 4)["liveness"]["success"].over_seeds
     assert rows[rows.index(paper) - 1][:4] == [
         "liveness",

@@ -104,8 +104,12 @@ def test_errors_of_writing(
 ):
     with pytest.MonkeyPatch.context() as patch:
         fail_after(patch, 7, error)
-        with pytest.raises(GoalwardError, match=message):
+        # A decoder that waits for room for its frames when the error comes.
+        patch.setattr("goalward.embeddings.encoding._WAITING_BYTES", 1)
+        with pytest.raises(GoalwardError, match=message) as caught:
             embed_with_report(ROLLOUTS, small_encoder())
+    # Even while somebody holds the error, and with it all that was under way.
+    assert caught.value.__traceback__ is not None
     assert not any(thread.name.startswith("decoder") for thread in threading.enumerate())
     embedded, report = embed_with_report(ROLLOUTS, small_encoder())
     assert (report.num_from_cache, report.num_encoded) == (21, 99)

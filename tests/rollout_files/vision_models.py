@@ -104,9 +104,7 @@ def _dinov2(**vision: Any) -> nn.Module:
 def _dinov2_with_registers(**vision: Any) -> nn.Module:
     config = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "mlp_ratio": 2}
     config |= {"image_size": 224, "patch_size": 14, "num_register_tokens": 4} | vision
-    return transformers.Dinov2WithRegistersModel(
-        transformers.Dinov2WithRegistersConfig(**config)
-    )
+    return transformers.Dinov2WithRegistersModel(transformers.Dinov2WithRegistersConfig(**config))
 
 
 def _resnet(**vision: Any) -> nn.Module:

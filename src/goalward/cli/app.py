@@ -14,6 +14,7 @@ from goalward.cli.evaluate import evaluate_command
 from goalward.cli.fit import fit_command
 from goalward.cli.inspect import inspect_command
 from goalward.cli.predict import predict_command
+from goalward.cli.reproduce import reproduce_command
 from goalward.errors import GoalwardError
 
 app = App(
@@ -29,6 +30,7 @@ app.command(embed_command, name="embed")
 app.command(fit_command, name="fit")
 app.command(predict_command, name="predict")
 app.command(compare_command, name="compare")
+app.command(reproduce_command, name="reproduce")
 app.command(cache_app)
 
 

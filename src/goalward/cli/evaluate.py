@@ -13,9 +13,10 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 import goalward
+from goalward.cli.assignments import assignments
 from goalward.cli.console import error_console, output_console, plain
 from goalward.cli.embed import EmbedArguments
-from goalward.cli.fit import FitBar, assignment
+from goalward.cli.fit import FitBar
 from goalward.cli.read_arguments import CommaList, ReadArguments
 from goalward.config import PAPER_METHODS, EvaluationConfig, write_toml
 from goalward.rollouts.dataset import Rollouts
@@ -98,7 +99,7 @@ def evaluate_command(
         methods=tuple(methods or ()),
         seeds=seeds,
         preset=preset,
-        overrides=dict(assignment(text) for text in set_),
+        overrides=assignments(set_),
         folds=folds,
         test_fraction=test_fraction,
         split_seed=split_seed,

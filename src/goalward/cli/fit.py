@@ -1,6 +1,5 @@
 """`goalward fit`: learn value functions from a feature file."""
 
-import json
 import warnings
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,9 +8,9 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from goalward.cli.assignments import assignments
 from goalward.cli.console import error_console, plain
 from goalward.cli.read_arguments import CommaList
-from goalward.errors import GoalwardError
 
 
 def fit_command(
@@ -60,7 +59,7 @@ def fit_command(
     from goalward.values.fitted import fit
 
     rollouts = read_features(features)
-    overrides = dict(assignment(text) for text in set_)
+    overrides = assignments(set_)
     console = error_console()
     with warnings.catch_warnings(record=True) as noticed, FitBar(console) as bar:
         warnings.simplefilter("always", UserWarning)
@@ -79,20 +78,6 @@ def fit_command(
     fitted.save(out)
     done = f"{len(fitted.answers)} value functions of {len(rollouts)} episodes: {out}"
     console.print(plain(done), soft_wrap=True)
-
-
-def assignment(text: str) -> tuple[str, Any]:
-    """
-    >>> assignment("num_steps=500")
-    ('num_steps', 500)
-    """
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise GoalwardError(f"--set wants name=value, got {text!r}")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
 
 
 class FitBar:

@@ -36,6 +36,7 @@ HalfVectors = npt.NDArray[np.float16]
 
 ROOM = "embeddings"
 ABOUT = "encoder.json"
+CLAIMS = "claims"
 SUFFIX = ".safetensors"
 _TENSOR = "embeddings"
 _FACTS = "goalward"
@@ -114,7 +115,7 @@ class EncoderCache:
 
     def claim(self, fingerprint: str) -> Claim | None:
         """The right to embed this clip, or None while another process is at it."""
-        return claim(self.folder / "claims" / fingerprint)
+        return claim(self.folder / CLAIMS / fingerprint)
 
     def remove(self, fingerprint: str) -> None:
         self.path(fingerprint).unlink(missing_ok=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from goalward.embeddings.cache import ABOUT, ROOM, SUFFIX, cache_folder
+from goalward.embeddings.cache import ABOUT, CLAIMS, ROOM, SUFFIX, cache_folder
 from goalward.errors import GoalwardError
 
 
@@ -65,7 +65,7 @@ class Pruned:
     num_bytes: int
 
 
-# A file of this age that never took its name belongs to a process that was killed.
+# A claim or a file without its name, of this age, belongs to a process that was killed.
 _LEFTOVER_S = 24 * 3600.0
 
 
@@ -116,14 +116,14 @@ def _unlink(path: Path) -> None:
 
 
 def _sweep(uses: list[EncoderUse], now: float) -> None:
-    """Remove halves of files that nobody writes any more, and folders that are empty."""
+    """Remove what killed processes left, and folders that are empty."""
     for use in uses:
-        for path in use.folder.glob(f"??/.*{SUFFIX}"):
+        for path in (*use.folder.glob(f"??/.*{SUFFIX}"), *use.folder.glob(f"{CLAIMS}/*")):
             with contextlib.suppress(FileNotFoundError):
                 if now - path.stat().st_mtime > _LEFTOVER_S:
                     _unlink(path)
-        for folder in (*use.folder.glob("??"), use.folder):
-            if folder == use.folder and {path.name for path in folder.iterdir()} == {ABOUT}:
-                _unlink(folder / ABOUT)
+        for folder in (*use.folder.glob("??"), use.folder / CLAIMS, use.folder):
             with contextlib.suppress(OSError):
+                if folder == use.folder and [path.name for path in folder.iterdir()] == [ABOUT]:
+                    _unlink(folder / ABOUT)
                 folder.rmdir()

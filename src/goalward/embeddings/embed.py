@@ -85,13 +85,15 @@ def embed(
         raise GoalwardError(f"batch_size must be at least 1, got {batch_size}")
     chosen = find_encoder(encoder, pool=pool) if isinstance(encoder, str) else encoder
     names = _camera_names(rollouts, cameras)
+    size = rollouts.proprioception.shape[1] if proprioception else 0
+    if not names and not size:
+        raise GoalwardError("without cameras there must be proprioception, and there is none")
     store = EncoderCache.of(chosen, cache)
     report = EmbedReport(encoder=chosen.label, cache=store.folder)
     work = _Work(store, report, on_progress or (lambda _: None))
     wanted = work.fingerprinted(rollouts, names)
     work.encode_missing(wanted, device, batch_size)
     kept = _without(rollouts, report.left_out, strict)
-    size = kept.proprioception.shape[1] if proprioception else 0
     in_words = layout(chosen.label, names, size, n_obs_steps)
     features = work.features(kept, names, proprioception, n_obs_steps)
     embedded = kept.with_features(features, layout=in_words)
@@ -110,8 +112,6 @@ def _camera_names(rollouts: Rollouts, cameras: Sequence[str] | None) -> tuple[st
         )
     if cameras is None:
         return there
-    if not cameras and not rollouts.proprioception.shape[1]:
-        raise GoalwardError("without cameras there must be proprioception, and there is none")
     where = rollouts.sources[0].path if rollouts.sources else "rollouts"
     return tuple(dict.fromkeys(matching_name(name, there, where) for name in cameras))
 

@@ -61,6 +61,7 @@ def gathered(
     if num_bytes <= _IN_MEMORY_BYTES:
         whole = np.empty(shape, dtype=dtype)
     else:
+        folder.mkdir(parents=True, exist_ok=True)
         # The file has no name and goes when the array does.
         with tempfile.TemporaryFile(dir=folder) as file:
             reserve(file, num_bytes, folder)

@@ -146,7 +146,7 @@ class TorchRunner:
         with torch.inference_mode():
             vectors = self._vectors(torch.from_numpy(pixels))
             if self._device.type != "cuda":
-                return lambda: vectors.numpy()
+                return lambda: vectors.cpu().numpy()
             on_host = torch.empty(vectors.shape, pin_memory=True)
             on_host.copy_(vectors, non_blocking=True)
         arrived = torch.cuda.Event()

@@ -100,7 +100,7 @@ def run_grid(
     for encoder in grid.encoders:
         train, test = features_of(encoder)
         inputs = grid.digest(train, test)
-        if (stored.inputs or {}).get(encoder) == inputs:
+        if stored.inputs.get(encoder) == inputs:
             report(encoder, None)
             results += stored.of(encoder)
             continue

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 
@@ -50,7 +50,7 @@ class Results:
     """All scores of a grid, and for each encoder a digest of what they were made from."""
 
     rows: tuple[ResultRow, ...] = ()
-    inputs: Mapping[str, str] | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def encoders(self) -> tuple[str, ...]:
@@ -66,11 +66,11 @@ class Results:
 
     def of(self, encoder: str) -> "Results":
         """The part of one encoder."""
-        known = {name: digest for name, digest in (self.inputs or {}).items() if name == encoder}
+        known = {name: digest for name, digest in self.inputs.items() if name == encoder}
         return Results(tuple(row for row in self.rows if row.encoder == encoder), known)
 
     def __add__(self, other: "Results") -> "Results":
-        return Results(self.rows + other.rows, {**(self.inputs or {}), **(other.inputs or {})})
+        return Results(self.rows + other.rows, {**self.inputs, **other.inputs})
 
     def cards(self, encoder: str, size: int) -> dict[str, dict[str, CardRow]]:
         """Method -> metric -> scores over seeds, for one encoder and one size."""
@@ -93,7 +93,7 @@ class Results:
             "reason": [row.score.reason for row in self.rows],
         }
         table = pa.table(columns, schema=_SCHEMA)
-        inputs = json.dumps(dict(self.inputs or {}), sort_keys=True)
+        inputs = json.dumps(dict(self.inputs), sort_keys=True)
         table = table.replace_schema_metadata({_DIGESTS: inputs.encode()})
         with written_whole(path) as temporary:
             pq.write_table(table, temporary, compression="zstd")

@@ -96,12 +96,14 @@ def reliability_figure(calibrations: Mapping[str, Calibration]) -> Figure:
     """
     columns = min(len(calibrations), 3) or 1
     rows = -(-len(calibrations) // columns) or 1
-    figure = light_figure(max(2.8, 2.4 * columns), 2.5 * rows)
+    figure = light_figure(max(2.8, 2.4 * columns), 2.9 * rows)
     panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
     looks = looks_of(list(calibrations))
     for axes, (name, found) in zip(panels, calibrations.items(), strict=False):
         _draw_reliability(axes, found, looks[name].colour)
-        axes.set_title(short_name(name), fontsize=FONT_SIZE, color=TEXT_COLOUR)
+        words = f"Brier {found.brier}" if found.brier.defined else "not defined"
+        title = f"{short_name(name)}\n{words}"
+        axes.set_title(title, fontsize=FONT_SIZE, color=TEXT_COLOUR)
     for axes in panels[len(calibrations) :]:
         axes.set_visible(False)
     figure.supxlabel("predicted chance of success", fontsize=FONT_SIZE, color=TEXT_COLOUR)
@@ -226,9 +228,8 @@ def _draw_reliability(axes: Axes, found: Calibration, colour: str) -> None:
         markersize=3.5,
         linewidth=1.2,
     )
-    words = f"Brier {found.brier}" if found.brier.defined else "not defined"
-    axes.text(0.04, 0.96, words, va="top", fontsize=FONT_SIZE - 1, color=TEXT_COLOUR)
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
+    # Room for points at 0 and 1, which are the most common.
+    axes.set_xlim(-0.04, 1.04)
+    axes.set_ylim(-0.04, 1.04)
     axes.set_aspect("equal")
     plain_axes(axes)

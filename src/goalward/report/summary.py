@@ -164,8 +164,8 @@ def _method_lines(scores: EvaluationScores, rollouts: Rollouts) -> Sequence[str]
     lines = [
         f"{counted(rollouts)}, {rollouts.num_frames:,} frames; {features}. Methods "
         f"{', '.join(scores.methods)}, {scores.num_seeds} seeds each; {scores.num_held_out} "
-        f"episodes held out. The standard horizon is {scores.standard_horizon} steps, the longest episode "
-        f"has {scores.time_limit}."
+        f"episodes held out. The standard horizon is {scores.standard_horizon} steps, the longest "
+        f"episode has {scores.time_limit}."
     ]
     if rollouts.left_out:
         left = some_of([left.episode_id for left in rollouts.left_out])

@@ -1,45 +1,27 @@
 """Many episodes as flat arrays, and cheap views of them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
 from goalward.errors import RolloutError
-from goalward.rollouts.episode import Episode, FloatArray, Outcome, first_bad_row
+from goalward.rollouts.episode import Episode, FloatArray, Outcome
 from goalward.rollouts.findings import LeftOut, counted
 from goalward.rollouts.frames import Image
+from goalward.rollouts.storage import (
+    IndexArray,
+    Source,
+    Storage,
+    check_features,
+    check_unique_ids,
+    stack_proprioception,
+)
 from goalward.seeds import generator
 
-IndexArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where episodes were read from, and what was noticed on the way."""
-
-    format: str
-    path: str
-    label_source: str
-    warnings: tuple[str, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
-    horizon: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class _Storage:
-    """What all views of one data set share; never changed after it is built."""
-
-    episodes: tuple[Episode, ...]
-    starts: IndexArray
-    lengths: IndexArray
-    proprioception: FloatArray
-    features: FloatArray | None
-    feature_layout: str
-    sources: tuple[Source, ...]
 
 
 class Rollouts(Sequence[Episode]):
@@ -71,15 +53,15 @@ class Rollouts(Sequence[Episode]):
     ) -> None:
         """`features`, if given, has one row per frame over all episodes in their order."""
         episodes = tuple(episodes)
-        _check_unique_ids(episodes)
+        check_unique_ids(episodes)
         lengths = np.array([episode.num_frames for episode in episodes], dtype=np.int64)
         if features is not None:
-            _check_features(features, episodes, lengths)
-        self._storage = _Storage(
+            check_features(features, episodes, lengths)
+        self._storage = Storage(
             episodes=episodes,
             starts=np.cumsum(lengths) - lengths,
             lengths=lengths,
-            proprioception=_stack_proprioception(episodes),
+            proprioception=stack_proprioception(episodes),
             features=features,
             feature_layout=feature_layout,
             sources=tuple(sources),
@@ -326,41 +308,3 @@ class Rollouts(Sequence[Episode]):
             feature_layout=self.feature_layout,
             sources=(noted, *self.sources[1:]),
         )
-
-
-def _check_features(features: FloatArray, episodes: Sequence[Episode], lengths: IndexArray) -> None:
-    if features.ndim != 2:
-        raise RolloutError(f"features must be (frames, size), got shape {features.shape}")
-    if len(features) != lengths.sum():
-        raise RolloutError(
-            f"features have {len(features)} rows, the episodes {lengths.sum()} frames"
-        )
-    bad = first_bad_row(features)
-    if bad is not None:
-        ends = np.cumsum(lengths)
-        index = int(np.searchsorted(ends, bad, side="right"))
-        frame = bad - int(ends[index] - lengths[index])
-        raise RolloutError(
-            f"episode {episodes[index].id}: features hold NaN or infinity at frame {frame}"
-        )
-
-
-def _check_unique_ids(episodes: Sequence[Episode]) -> None:
-    seen: set[str] = set()
-    for episode in episodes:
-        if episode.id in seen:
-            raise RolloutError(f"two episodes have the id {episode.id}")
-        seen.add(episode.id)
-
-
-def _stack_proprioception(episodes: Sequence[Episode]) -> FloatArray:
-    if not episodes:
-        return np.zeros((0, 0), dtype=np.float32)
-    size = episodes[0].proprioception.shape[1]
-    for episode in episodes:
-        if episode.proprioception.shape[1] != size:
-            raise RolloutError(
-                f"episode {episode.id} has {episode.proprioception.shape[1]} proprioceptive "
-                f"numbers per frame, episode {episodes[0].id} has {size}"
-            )
-    return np.concatenate([episode.proprioception for episode in episodes])

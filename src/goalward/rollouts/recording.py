@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from goalward.errors import RolloutError
-from goalward.rollouts.dataset import Rollouts, Source
+from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, FloatArray, first_bad_row
 from goalward.rollouts.evidence import Evidence
 from goalward.rollouts.findings import Findings, counted, some_of
 from goalward.rollouts.frames import FlippedFrames, FrameSource, matching_name
 from goalward.rollouts.labels import LAST_RESORT, LabelOptions, Unlabelled, decide
+from goalward.rollouts.storage import Source
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,9 @@ import numpy.typing as npt
 
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
-from goalward.rollouts.dataset import Rollouts, Source
+from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
+from goalward.rollouts.storage import Source
 
 _WANTED = ("features", "episode_ends", "outcomes")
 _LOCAL_HEADER_BYTES = 30

@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from goalward.errors import RolloutError
-from goalward.rollouts.dataset import Rollouts, Source
+from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, FloatArray, Outcome
 from goalward.rollouts.frames import ArrayFrames
+from goalward.rollouts.storage import Source
 
 
 def from_arrays(

@@ -1,0 +1,76 @@
+"""What all views of a data set share, checked once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from goalward.errors import RolloutError
+from goalward.rollouts.episode import Episode, FloatArray, first_bad_row
+from goalward.rollouts.findings import LeftOut
+
+IndexArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where episodes were read from, and what was noticed on the way."""
+
+    format: str
+    path: str
+    label_source: str
+    warnings: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    horizon: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Storage:
+    """What all views of one data set share; never changed after it is built."""
+
+    episodes: tuple[Episode, ...]
+    starts: IndexArray
+    lengths: IndexArray
+    proprioception: FloatArray
+    features: FloatArray | None
+    feature_layout: str
+    sources: tuple[Source, ...]
+
+
+def check_features(features: FloatArray, episodes: Sequence[Episode], lengths: IndexArray) -> None:
+    if features.ndim != 2:
+        raise RolloutError(f"features must be (frames, size), got shape {features.shape}")
+    if len(features) != lengths.sum():
+        raise RolloutError(
+            f"features have {len(features)} rows, the episodes {lengths.sum()} frames"
+        )
+    bad = first_bad_row(features)
+    if bad is not None:
+        ends = np.cumsum(lengths)
+        index = int(np.searchsorted(ends, bad, side="right"))
+        frame = bad - int(ends[index] - lengths[index])
+        raise RolloutError(
+            f"episode {episodes[index].id}: features hold NaN or infinity at frame {frame}"
+        )
+
+
+def check_unique_ids(episodes: Sequence[Episode]) -> None:
+    seen: set[str] = set()
+    for episode in episodes:
+        if episode.id in seen:
+            raise RolloutError(f"two episodes have the id {episode.id}")
+        seen.add(episode.id)
+
+
+def stack_proprioception(episodes: Sequence[Episode]) -> FloatArray:
+    if not episodes:
+        return np.zeros((0, 0), dtype=np.float32)
+    size = episodes[0].proprioception.shape[1]
+    for episode in episodes:
+        if episode.proprioception.shape[1] != size:
+            raise RolloutError(
+                f"episode {episode.id} has {episode.proprioception.shape[1]} proprioceptive "
+                f"numbers per frame, episode {episodes[0].id} has {size}"
+            )
+    return np.concatenate([episode.proprioception for episode in episodes])
