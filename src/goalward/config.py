@@ -68,12 +68,12 @@ def write_toml(path: Path, content: Mapping[str, Any]) -> None:
     import tomli_w
 
     with written_whole(path) as temporary:
-        temporary.write_text(tomli_w.dumps(content, multiline_strings=False))
+        temporary.write_text(tomli_w.dumps(content, multiline_strings=False), encoding="utf-8")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """What a TOML file holds; what is wrong with it is said with its name."""
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise GoalwardError(f"{path}: cannot be read as TOML ({error})") from error

@@ -46,6 +46,18 @@ def written_whole(path: Path) -> Generator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def check_folder(path: Path) -> None:
+    """Make a folder for results and try to write in it, before there are results."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except FileExistsError as error:
+        raise GoalwardError(f"{path}: is a file, but results need a folder") from error
+    except OSError as error:
+        raise GoalwardError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
 def reserve(file: IO[bytes], num_bytes: int, where: Path) -> None:
     """Make a file this long with room on disk for all of it.
 

@@ -87,21 +87,35 @@ def test_without_a_file_the_error_says_which_and_what_to_do(
     assert f"set HF_HUB_CACHE to it (now {empty_hub})" in text
 
 
-def test_a_hub_that_cannot_be_reached_is_the_same_error(monkeypatch: pytest.MonkeyPatch):
+class ConnectError(Exception):
+    """As the hub's client raises where there is no network."""
+
+
+@pytest.mark.parametrize("error", [ConnectError, OSError])
+def test_a_hub_that_cannot_be_reached_is_the_same_error(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+):
     import huggingface_hub
 
-    def download(*_: object, local_files_only: bool = False, **__: object) -> str:
+    num_tries = 0
+
+    def refuse(*_: object, local_files_only: bool = False, **__: object) -> str:
+        nonlocal num_tries
         if local_files_only:
             raise huggingface_hub.errors.LocalEntryNotFoundError("not here")
-        raise OSError("Name or service not known\nand more")
+        num_tries += 1
+        raise error("Name or service not known\nand more")
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    for name in ("hf_hub_download", "get_hf_file_metadata"):
+        monkeypatch.setattr(huggingface_hub, name, refuse)
     with pytest.raises(GoalwardError) as caught:
         find_encoder("lab/eyes")
     text = str(caught.value)
-    assert "could not be fetched (OSError: Name or service not known)" in text
+    assert f"could not be fetched ({error.__name__}: Name or service not known)" in text
     assert "hf download lab/eyes" in text
+    # Without a network the download, which tries for half a minute, is not even begun.
+    assert num_tries == (1 if error is ConnectError else 2)
 
 
 def test_a_repository_without_a_config_is_no_model(monkeypatch: pytest.MonkeyPatch):

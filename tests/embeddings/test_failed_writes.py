@@ -5,9 +5,11 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rollout_files.small_encoder import picture_rollouts, small_encoder
 from safetensors import SafetensorError
@@ -17,6 +19,7 @@ from goalward.embeddings import cache as cache_module
 from goalward.embeddings.cache import EncoderCache
 from goalward.embeddings.embed import EmbedProgress
 from goalward.embeddings.features import gathered
+from goalward.embeddings.image_net import TorchRunner
 
 ROLLOUTS = picture_rollouts([3] * 40)
 # A run that waits for a claim that nobody drops would never end.
@@ -48,7 +51,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", folder], check=True)
 
 
-@pytest.mark.parametrize("limit", ["size=64k", "size=10m,nr_inodes=40"])
+@pytest.mark.parametrize("limit", ["size=64k", "size=10m,nr_inodes=70"])
 def test_a_full_disk(limit: str, disk: Path, wanted: bytes, embed_with_report):
     mount(disk, f"remount,{limit}")
     with pytest.raises(GoalwardError) as caught:
@@ -172,6 +175,28 @@ def test_a_claim_is_held_by_one(cache: Path):
     again.drop()
     other.drop()
     assert os.listdir(store.folder / "claims") == []
+
+
+def test_many_short_clips_do_not_take_all_files_that_may_be_open(
+    embed_with_report, monkeypatch: pytest.MonkeyPatch
+):
+    """Each claim is an open file, and decoders run ahead of an encoder that takes its time."""
+    resource = pytest.importorskip("resource")
+    submit = TorchRunner.submit
+
+    def submit_late(runner: TorchRunner, pixels: np.ndarray):
+        time.sleep(0.02)
+        return submit(runner, pixels)
+
+    monkeypatch.setattr(TorchRunner, "submit", submit_late)
+    rollouts = picture_rollouts([1] * 300)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/dev/fd")) + 150, before[1]))
+    try:
+        embedded, report = embed_with_report(rollouts, small_encoder())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert (len(embedded), report.num_encoded) == (300, 300)
 
 
 def test_where_nothing_can_be_locked_everybody_may(

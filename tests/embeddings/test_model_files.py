@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from huggingface_hub.errors import LocalEntryNotFoundError
 from rollout_files.small_encoder import noise
 from rollout_files.vision_models import plain_vectors, put_into_hub_cache, write_model
 from safetensors.torch import load_file, save_file
@@ -241,3 +242,24 @@ def test_loading_says_nothing_and_leaves_the_librarys_settings(
     encoders[1].load()
     assert not logging.is_progress_bar_enabled()
     assert "torchvision" not in sys.modules
+
+
+def test_without_network_it_asks_once(monkeypatch: pytest.MonkeyPatch, empty_hub: Path):
+    """The hub's client tries for half a minute; a name that cannot be resolved will not come."""
+
+    class ConnectError(Exception):
+        pass
+
+    def refused(*_: object, **__: object):
+        raise ConnectError("Name or service not known")
+
+    def download(*_: object, local_files_only: bool = False, **__: object):
+        if local_files_only:
+            raise LocalEntryNotFoundError("not here")
+        pytest.fail("tried to download without network")
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("huggingface_hub.get_hf_file_metadata", refused)
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    with pytest.raises(GoalwardError, match="ConnectError: Name or service not known"):
+        find_encoder("siglip2").load()

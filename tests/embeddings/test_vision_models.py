@@ -262,6 +262,16 @@ def test_processors_that_cannot_be_followed(rules: dict, message: str, tmp_path:
         find_encoder(str(folder)).load()
 
 
+def test_pictures_of_a_shape_that_the_model_does_not_take(tmp_path: Path):
+    rules = {"do_center_crop": False, "size": {"shortest_edge": 224}}
+    folder = write_model(tmp_path / "model", "clip", preprocessor=rules)
+    assert vectors(picture_rollouts([2]), folder).shape == (2, 16), "square ones are fine"
+    wide = ArrayFrames(noise(2, seed=0, size=60)[:, :40])
+    rollouts = Rollouts([Episode("0", 2, Outcome.TIME_OUT, cameras={"a": wide})])
+    with pytest.raises(GoalwardError, match="does not take pictures of 336 x 224, which is what"):
+        vectors(rollouts, folder)
+
+
 def test_a_model_that_needs_text_is_refused(tmp_path: Path):
     folder = tmp_path / "text"
     config = transformers.BertConfig(

@@ -75,3 +75,8 @@ def test_the_same_seed_gives_the_same_folds():
     other = folds_of(episodes, num_folds=4, test_fraction=0.25, seed=4)
     assert [f.held_out.tolist() for f in once] == [f.held_out.tolist() for f in twice]
     assert [f.held_out.tolist() for f in once] != [f.held_out.tolist() for f in other]
+
+
+def test_two_episodes_of_one_task_are_not_called_one():
+    with pytest.raises(GoalwardError, match="2 episodes of 1 task leave none to hold out"):
+        folds_of(rollouts(("a", True), ("a", False)), num_folds=1, test_fraction=0.25, seed=0)

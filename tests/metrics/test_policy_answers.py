@@ -96,3 +96,18 @@ def test_one_noisy_frame_is_no_setback():
     steps[50] = 100
     found = worth_watching(steps[None], endings((101, 100, False)), ceiling=100)
     assert not any("setback" in watched.reason for watched in found)
+
+
+def test_noise_is_not_worth_watching():
+    """A setback of 3 of 100 steps, and a time-out that never looked near."""
+    steps = np.concatenate([np.linspace(100, 0, 101), np.linspace(100, 40, 101)])
+    steps[40:60] += 3
+    found = worth_watching(steps[None], endings((101, 100, False), (101, -1, False)), ceiling=100)
+    assert not any("setback" in watched.reason for watched in found)
+    assert not any("did not succeed" in watched.reason for watched in found)
+
+
+def test_the_ceiling_is_not_told_as_a_prediction():
+    steps = np.concatenate([np.linspace(90, 10, 50), np.full(50, np.inf)])
+    (found, *_) = worth_watching(steps[None], endings((100, -1, False)), ceiling=99)
+    assert found.reason.endswith("to 99 or more predicted steps to go")

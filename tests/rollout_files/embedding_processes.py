@@ -36,8 +36,9 @@ class Runs:
     def __init__(self, data_set: Path, folder: Path) -> None:
         self.rollouts = goalward.read(data_set)
         self.folder = folder
-        started = time.monotonic()
         self.features = self.finished("undisturbed")
+        started = time.monotonic()
+        assert self.finished("undisturbed again") == self.features
         self.duration_s = time.monotonic() - started
         self.entries = self.entries_of("undisturbed")
         assert len(self.entries) == len(self.rollouts) * len(self.rollouts.camera_names)
@@ -111,12 +112,14 @@ def kill(runs: Runs) -> dict[str, object]:
     number = 0
     while len(num_left) < NUM_KILLS:
         name, number = f"killed{number}", number + 1
+        share_to_do = 1.0
         for _ in range(2):
             process = runs.start(name)
-            time.sleep(rng.uniform(0, 0.9 * runs.duration_s))
+            time.sleep(rng.uniform(0, 0.9 * runs.duration_s * share_to_do))
             os.kill(process, signal.SIGKILL)
             if os.WIFSIGNALED(os.waitpid(process, 0)[1]):
                 num_left.append(runs.check_part(name))
+                share_to_do = 1 - num_left[-1] / len(runs.entries)
         runs.check_resumed(name)
         shutil.rmtree(runs.folder / name)
     return {"num_left": num_left}

@@ -1,6 +1,7 @@
 """`goalward embed`: the frames of a data set as vectors, once."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from goalward.cli.read_arguments import ReadArguments
 from goalward.embeddings.embed import EmbedProgress, EmbedReport, embed
 from goalward.embeddings.encoders import DEFAULT_ENCODER
 from goalward.rollouts.dataset import Rollouts
-from goalward.rollouts.findings import counted
+from goalward.rollouts.findings import LeftOut, counted
 
 
 @Parameter(name="*")
@@ -38,6 +39,7 @@ class EmbedArguments:
     def embed(self, rollouts: Rollouts, reading: ReadArguments) -> Rollouts:
         """Rollouts with features, with a bar and a summary on the way."""
         console = error_console()
+        _print_findings(rollouts, console)
         reports: list[EmbedReport] = []
         with (
             warnings.catch_warnings(record=True) as noticed,
@@ -111,10 +113,21 @@ def embed_command(
         console.print(plain(text), soft_wrap=True)
 
 
-def _print_report(report: EmbedReport, embedded: Rollouts, console: Console) -> None:
-    for left_out in report.left_out:
-        text = f"warning: episode {left_out.episode_id} is left out: {left_out.reason}"
+def _print_findings(rollouts: Rollouts, console: Console) -> None:
+    """What reading the rollouts brought to light: rates are of the episodes that are left."""
+    for text in rollouts.warnings:
+        console.print(plain(f"warning: {text}"), soft_wrap=True)
+    _print_left_out(rollouts.left_out, console)
+
+
+def _print_left_out(left_out: Sequence[LeftOut], console: Console) -> None:
+    for episode in left_out:
+        text = f"warning: episode {episode.episode_id} is left out: {episode.reason}"
         console.print(plain(text), soft_wrap=True)
+
+
+def _print_report(report: EmbedReport, embedded: Rollouts, console: Console) -> None:
+    _print_left_out(report.left_out, console)
     if report.num_rebuilt_clips:
         text = f"warning: {report.num_rebuilt_clips} damaged files of the cache were made again"
         console.print(plain(text), soft_wrap=True)

@@ -19,7 +19,9 @@ from goalward.cli.embed import EmbedArguments
 from goalward.cli.fit import FitBar
 from goalward.cli.read_arguments import CommaList, ReadArguments
 from goalward.config import PAPER_METHODS, EvaluationConfig, write_toml
+from goalward.errors import GoalwardError
 from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.findings import some_of
 from goalward.run_folder import RunFolder
 
 _STEP_WORDS = {
@@ -95,7 +97,7 @@ def evaluate_command(
     """
     console = error_console()
     config = EvaluationConfig(
-        policy=policy or Path(path).resolve().stem,
+        policy=policy or _name_of(Path(path).resolve()),
         methods=tuple(methods or ()),
         seeds=seeds,
         preset=preset,
@@ -105,10 +107,9 @@ def evaluate_command(
         split_seed=split_seed,
         standard_horizon=standard_horizon,
     )
-    rollouts = _features(path, reading, embedding)
     folder = RunFolder(out)
+    rollouts = _features(path, reading, embedding, config, folder)
     _write_config(folder, path, rollouts, config, reading, embedding)
-    # torch takes seconds to import: only commands that need it pay.
     from goalward.experiments.evaluation import evaluate
 
     def tell(step: str, is_done: bool) -> None:
@@ -135,10 +136,49 @@ def evaluate_command(
     _print_answer(folder, console)
 
 
-def _features(path: str, reading: ReadArguments, embedding: EmbedArguments) -> Rollouts:
-    if path.endswith(".npz"):
-        return goalward.read_features(path)
-    return embedding.embed(reading.read(path), reading)
+def _name_of(path: Path) -> str:
+    """The name of the data: v1.2 for a folder v1.2, and for a file v1.2.hdf5."""
+    return path.stem if path.is_file() else path.name
+
+
+def _features(
+    path: str,
+    reading: ReadArguments,
+    embedding: EmbedArguments,
+    config: EvaluationConfig,
+    folder: RunFolder,
+) -> Rollouts:
+    """The rollouts with features; what cannot work ends it before hours of embedding."""
+    if _is_feature_file(path):
+        _refuse_unused(path, reading, embedding)
+        rollouts = goalward.read_features(path)
+    else:
+        rollouts = reading.read(path)
+    # torch takes seconds to import: only commands that need it pay.
+    from goalward.experiments.evaluation import check_evaluation
+
+    check_evaluation(rollouts, config, folder, device=embedding.device)
+    return rollouts if _is_feature_file(path) else embedding.embed(rollouts, reading)
+
+
+def _is_feature_file(path: str) -> bool:
+    return path.endswith(".npz")
+
+
+def _refuse_unused(path: str, reading: ReadArguments, embedding: EmbedArguments) -> None:
+    """Labels or an encoder beside a feature file would be ignored in silence."""
+    plain_embedding = EmbedArguments(device=embedding.device)
+    given = [
+        f"--{name.replace('_', '-')}"
+        for asked, usual in ((reading, ReadArguments()), (embedding, plain_embedding))
+        for name, value in asdict(asked).items()
+        if value != getattr(usual, name)
+    ]
+    if given:
+        raise GoalwardError(
+            f"{path}: a feature file has its outcomes and features already; "
+            f"{some_of(given)} would change nothing"
+        )
 
 
 def _write_config(
@@ -164,8 +204,11 @@ def _write_config(
                 "sources": [source.format for source in rollouts.sources],
                 "features": rollouts.feature_layout,
             },
-            "reading": told(asdict(reading)),
-            "embedding": told(asdict(embedding)),
+            **(
+                {}
+                if _is_feature_file(path)
+                else {"reading": told(asdict(reading)), "embedding": told(asdict(embedding))}
+            ),
             "evaluation": config.as_dict(),
             "made_by": {
                 "command": shlex.join(["goalward", *sys.argv[1:]]),
@@ -179,7 +222,7 @@ def _write_config(
 
 def _print_answer(folder: RunFolder, console: Console) -> None:
     output = output_console()
-    text = folder.summary.read_text()
+    text = folder.summary.read_text(encoding="utf-8")
     if output.is_terminal:
         output.print(Markdown(text))
     else:

@@ -5,8 +5,16 @@ from pathlib import Path
 from goalward.cli.console import error_console, plain
 
 
-def predict_command(run: Path, features: Path, /, *, out: Path, device: str | None = None) -> None:
-    """Give every frame of some episodes its value, by value functions that `goalward fit` learned.
+def predict_command(
+    run: Path,
+    features: Path,
+    /,
+    *,
+    out: Path,
+    subset: str | None = None,
+    device: str | None = None,
+) -> None:
+    """Give every frame of some episodes its value, by value functions that were learned before.
 
     Writes one row per method, seed, episode and frame: value, steps_to_goal (inf: never).
 
@@ -17,11 +25,13 @@ def predict_command(run: Path, features: Path, /, *, out: Path, device: str | No
     Parameters
     ----------
     run
-        The folder that `goalward fit` wrote.
+        The folder that `goalward fit` or `goalward evaluate` wrote.
     features
         A feature file (.npz); its episodes need not have been seen in training.
     out
         The table of values (.parquet).
+    subset
+        Which value functions, where `goalward evaluate --folds` learned several: 'fold 0', ...
     device
         cpu, cuda, ... Default: cuda where there is one.
     """
@@ -29,7 +39,7 @@ def predict_command(run: Path, features: Path, /, *, out: Path, device: str | No
     from goalward.training.feature_file import read_features
     from goalward.values.fitted import load
 
-    table = load(run).predict(read_features(features), device=device)
+    table = load(run).predict(read_features(features), subset=subset, device=device)
     table.write(out)
     methods = ", ".join(table.methods)
     error_console().print(plain(f"values of {table.num_frames} frames by {methods}: {out}"))

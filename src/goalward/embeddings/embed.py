@@ -108,7 +108,8 @@ def _camera_names(rollouts: Rollouts, cameras: Sequence[str] | None) -> tuple[st
     if cameras is None and not there:
         raise GoalwardError(
             "no camera is in every episode, so there is nothing to embed; `goalward inspect` "
-            "shows the cameras, and an empty list of cameras leaves proprioception alone"
+            "shows the cameras, and an empty list of cameras (--cameras '') leaves proprioception "
+            "alone"
         )
     if cameras is None:
         return there

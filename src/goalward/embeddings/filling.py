@@ -21,6 +21,8 @@ from goalward.errors import GoalwardError, RolloutError
 _LOOK_AGAIN_S = 0.2
 _MAX_DECODERS = 16
 _WAITING_WRITES = 4
+# A claim is an open file, and there may be few of them: 256 on some systems.
+_MAX_CLAIMS = 100
 
 ClaimedClip = Clip[tuple[Wanted, Claim]]
 
@@ -107,12 +109,12 @@ def _write(
 class _SharedQueue:
     """Clips to encode, claimed one by one; those that another process works on come last.
 
-    Iterating is one round: a clip that is refused waits for the next.
+    Iterating is one round: clips that are refused, or too many at once, wait for the next.
     """
 
     def __init__(self, store: EncoderCache, missing: Iterable[Wanted], filled: Filled) -> None:
         self._store = store
-        self._waiting = list(missing)
+        self._waiting = deque(missing)
         self._filled = filled
         self._held: set[Claim] = set()
         self._was_refused_all = False
@@ -124,18 +126,22 @@ class _SharedQueue:
         return bool(self._waiting)
 
     def __iter__(self) -> Iterator[ClaimedClip]:
-        waiting, self._waiting = self._waiting, []
-        for wanted in waiting:
+        refused: list[Wanted] = []
+        self._was_refused_all = True
+        while self._waiting and len(self._held) < _MAX_CLAIMS:
+            wanted = self._waiting.popleft()
             claim = self._store.claim(wanted.fingerprint)
             if claim is None:
-                self._waiting.append(wanted)
-            elif self._store.has(wanted.fingerprint):
+                refused.append(wanted)
+                continue
+            self._was_refused_all = False
+            if self._store.has(wanted.fingerprint):
                 claim.drop()
                 self._filled.num_by_others += wanted.frames.num_frames
             else:
                 self._held.add(claim)
                 yield Clip((wanted, claim), wanted.frames)
-        self._was_refused_all = len(self._waiting) == len(waiting)
+        self._waiting.extend(refused)
 
     def drop(self, claim: Claim) -> None:
         self._held.discard(claim)

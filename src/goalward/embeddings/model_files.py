@@ -17,6 +17,8 @@ CONFIG = "config.json"
 PREPROCESSOR = "preprocessor_config.json"
 # In order of preference. A .bin file is read with weights_only: it can hold nothing but tensors.
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
+# By name: the library beneath the hub's client changed from version to version.
+_NO_NETWORK = ("ConnectError", "ConnectionError")
 
 
 @dataclass(frozen=True)
@@ -122,12 +124,18 @@ def _in_hub_cache(hub_id: str, name: str, revision: str | None) -> Path | None:
 
 def _fetched(hub_id: str, name: str, revision: str | None) -> Path | None:
     """A file of the hub, from its cache if it is there; None if the hub says there is none."""
-    from huggingface_hub import hf_hub_download
+    from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
     path = _in_hub_cache(hub_id, name, revision)
     if path is not None:
         return path
+    try:
+        # Asked once: where there is no network, a download would try again for half a minute.
+        get_hf_file_metadata(hf_hub_url(hub_id, name, revision=revision))
+    except Exception as error:  # whatever else is wrong, the download says it better
+        if type(error).__name__ in _NO_NETWORK:
+            raise _unreachable(hub_id, name, error) from error
     try:
         return Path(hf_hub_download(hub_id, name, revision=revision))
     except LocalEntryNotFoundError as error:

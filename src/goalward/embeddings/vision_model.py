@@ -120,7 +120,14 @@ class _Encoded(nn.Module):
         self.grid = grid
 
     def forward(self, pixels: Tensor) -> Tensor:
-        output: Any = self.model(pixel_values=pixels)
+        try:
+            output: Any = self.model(pixel_values=pixels)
+        except ValueError as error:  # how the library refuses a size
+            height, width = pixels.shape[2:]
+            raise GoalwardError(
+                f"this encoder does not take pictures of {width} x {height}, which is what its "
+                f"image processor makes of yours ({_first_line(error)})"
+            ) from error
         last = output.last_hidden_state
         if self.grid is not None:
             return pooled_over_grid(_feature_map(last, *pixels.shape[2:]), self.grid)

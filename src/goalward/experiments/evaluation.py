@@ -15,14 +15,16 @@ import numpy as np
 
 import goalward.values.fitted as fitted_values
 from goalward.config import EvaluationConfig
+from goalward.devices import chosen_device
 from goalward.experiments.held_out import Fold, folds_of
 from goalward.experiments.steps import Steps, data_digest, digest
-from goalward.files import written_whole
+from goalward.files import check_folder, written_whole
 from goalward.metrics.evaluation_scores import EvaluationScores, score_values
 from goalward.report.evaluation_files import write_evaluation
 from goalward.rollouts.dataset import Rollouts
 from goalward.run_folder import RunFolder
 from goalward.training.fit import OnProgress
+from goalward.training.methods import stages_of
 from goalward.training.presets import hyperparameters
 from goalward.values.table import ValueTable, read_values
 
@@ -42,6 +44,31 @@ class Evaluation:
     held_out: np.ndarray
     scores: EvaluationScores
     steps_made: tuple[str, ...]
+
+
+def check_evaluation(
+    rollouts: Rollouts, config: EvaluationConfig, folder: RunFolder, *, device: str | None = None
+) -> None:
+    """Say now what would end an evaluation later; needs outcomes, not features.
+
+    Embedding may take hours: a method that does not exist, episodes that cannot be split, a
+    device or a folder that is not there should not wait for it.
+    """
+    for method in config.methods:
+        stages_of(method)
+    hyperparameters(config.preset, **config.overrides)
+    chosen_device(device)
+    _folds(rollouts, config)
+    check_folder(folder.path)
+
+
+def _folds(rollouts: Rollouts, config: EvaluationConfig) -> tuple[Fold, ...]:
+    return folds_of(
+        rollouts,
+        num_folds=config.folds,
+        test_fraction=config.test_fraction,
+        seed=config.split_seed,
+    )
 
 
 def evaluate(
@@ -72,12 +99,7 @@ def evaluate(
             made.append(name)
 
     numbers = hyperparameters(config.preset, **config.overrides)
-    folds = folds_of(
-        rollouts,
-        num_folds=config.folds,
-        test_fraction=config.test_fraction,
-        seed=config.split_seed,
-    )
+    folds = _folds(rollouts, config)
     split = [(fold.name, fold.training.tolist(), fold.held_out.tolist()) for fold in folds]
     fit_inputs = digest(
         _RECIPE, data_digest(rollouts), split, config.methods, config.seeds, numbers.as_dict()
@@ -192,4 +214,4 @@ def _write_episode_lists(
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(rows)
         with written_whole(path) as temporary:
-            temporary.write_text(text.getvalue())
+            temporary.write_text(text.getvalue(), encoding="utf-8")

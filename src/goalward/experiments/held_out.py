@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from goalward.errors import GoalwardError
 from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.findings import counted
 from goalward.seeds import generator
 
 IndexArray = npt.NDArray[np.int64]
@@ -50,8 +51,18 @@ def folds_of(
         position += len(members)
     folds = [_fold(f"fold {k}", fold_of == k) for k in range(num_folds) if (fold_of == k).any()]
     if not folds:
-        raise GoalwardError("every task has one episode only: there is nothing to hold out")
+        raise _nothing_to_hold_out(rollouts)
     return tuple(folds)
+
+
+def _nothing_to_hold_out(rollouts: Rollouts) -> GoalwardError:
+    tasks = rollouts.tasks
+    if len(tasks) == len(rollouts):
+        return GoalwardError("every task has one episode only: there is nothing to hold out")
+    return GoalwardError(
+        f"{counted(rollouts)} of {counted(tasks, 'task')} leave none to hold out: it takes two of "
+        "one outcome, a larger --test-fraction, or --folds 2"
+    )
 
 
 def _with_teachers(rollouts: Rollouts, held_out: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -62,7 +73,7 @@ def _with_teachers(rollouts: Rollouts, held_out: npt.NDArray[np.bool_]) -> npt.N
         if held_out[members].all():
             held_out[members[0]] = False
     if not held_out.any():
-        raise GoalwardError("every task has one episode only: there is nothing to hold out")
+        raise _nothing_to_hold_out(rollouts)
     return held_out
 
 

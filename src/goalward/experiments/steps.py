@@ -56,7 +56,7 @@ class Steps:
         self._noted: dict[str, Any] = {}
         if not force and path.is_file():
             try:
-                noted = json.loads(path.read_text())
+                noted = json.loads(path.read_text(encoding="utf-8"))
                 self._noted = noted if isinstance(noted, dict) else {}
             except (OSError, ValueError):
                 # Unreadable notes are no notes: everything is done again.
@@ -82,7 +82,7 @@ class Steps:
             },
         }
         with written_whole(self._path) as temporary:
-            temporary.write_text(json.dumps(self._noted, indent=1))
+            temporary.write_text(json.dumps(self._noted, indent=1), encoding="utf-8")
 
 
 def _file_digest(path: Path) -> str | None:

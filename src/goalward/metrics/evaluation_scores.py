@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +61,8 @@ class EvaluationScores:
     calibration: Mapping[str, Calibration]
     tests: Mapping[str, MethodTests]
     policy: PolicyAnswers
+    # Tasks whose value functions learned from successes alone, or from none.
+    one_sided_tasks: tuple[str, ...] = ()
 
 
 def usual_steps(endings: Endings) -> int:
@@ -118,9 +120,17 @@ def score_values(
         calibration=calibrations,
         tests=_tests(cards),
         policy=_answers(
-            _frames(first, values, tested), first, rollouts, endings, horizon, time_limit
+            _frames(first, values, tested), first, rollouts, tested, horizon, time_limit
         ),
+        one_sided_tasks=() if training is None else _one_sided_tasks(rollouts.select(training)),
     )
+
+
+def _one_sided_tasks(training: Rollouts) -> tuple[str, ...]:
+    kinds: dict[str, set[bool]] = {}
+    for episode in training:
+        kinds.setdefault(episode.task, set()).add(episode.outcome is Outcome.SUCCESS)
+    return tuple(task for task, found in kinds.items() if task and len(found) == 1)
 
 
 def _frames(steps: FloatArray, values: ValueTable, episodes: IndexArray) -> FloatArray:
@@ -149,12 +159,15 @@ def _answers(
     held_out_steps: FloatArray,
     steps: FloatArray,
     rollouts: Rollouts,
-    held_out: Endings,
+    tested: IndexArray,
     horizon: int,
     time_limit: int,
 ) -> PolicyAnswers:
     counts = {outcome: int((rollouts.outcomes == outcome).sum()) for outcome in Outcome}
+    held_out = Endings.of(rollouts.select(tested))
     late = time_outs(held_out_steps, held_out, standard_horizon=horizon, time_limit=time_limit)
+    # Positions among all episodes, not among those that were held out.
+    late = replace(late, episodes=tuple(int(tested[position]) for position in late.episodes))
     return PolicyAnswers(
         success=rate(counts[Outcome.SUCCESS], len(rollouts)),
         steps=steps_to_success(Endings.of(rollouts)),

@@ -15,6 +15,10 @@ from goalward.seeds import generator
 # The end of an episode is judged by so many of its last frames: one frame is noise.
 _LAST_FRAMES = 10
 _NUM_DRAWS = 20_000
+# Of the ceiling: what is less than this is no setback, no stall and no step forward.
+_NOTICEABLE = 0.05
+# Of the ceiling: an episode that never looked nearer has missed nothing.
+_NEAR = 0.25
 
 
 @dataclass(frozen=True)
@@ -83,11 +87,13 @@ class TimeOuts:
 
     `on_their_way` look no further from the goal than the standard horizon; the rest are stuck.
     `in_time` look no further than one more time limit: they would succeed if the clock were
-    twice as long.
+    twice as long. `episodes` are their positions, `steps_to_go` what the median seed says.
     """
 
     on_their_way: Rate
     in_time: Rate
+    episodes: tuple[int, ...] = ()
+    steps_to_go: tuple[float, ...] = ()
 
 
 def time_outs(
@@ -100,6 +106,8 @@ def time_outs(
     return TimeOuts(
         on_their_way=rate(int((final <= standard_horizon).sum()), total),
         in_time=rate(int((final <= time_limit).sum()), total),
+        episodes=tuple(int(position) for position in np.flatnonzero(timed_out)),
+        steps_to_go=tuple(float(steps_left) for steps_left in final),
     )
 
 
@@ -155,11 +163,12 @@ def worth_watching(
     """The episodes with the largest setbacks, the longest stalls and the nearest misses.
 
     Each is named once, for its strongest reason. Steps, (seeds, frames), are cut at `ceiling`,
-    averaged over seeds and smoothed by a running median of five frames.
+    averaged over seeds and smoothed by a running median of five frames. Setbacks and stalls of
+    less than a twentieth of the ceiling are noise; a near miss looked nearer than a quarter of it.
     """
     curves = _smooth_curves(steps, endings, ceiling)
     candidates = {
-        "setback": [_setback(curve) for curve in curves],
+        "setback": [_setback(curve, ceiling) for curve in curves],
         "stall": [_stall(curve, ceiling) for curve in curves],
         "near miss": [
             None if endings.success[i] else _near_miss(curve, ceiling)
@@ -172,7 +181,7 @@ def worth_watching(
             ((found, i) for i, found in enumerate(candidates[kind]) if found is not None),
             key=lambda entry: -entry[0][0],
         )
-        fresh = [(found, i) for found, i in ranked if i not in chosen and found[0] > 0]
+        fresh = [(found, i) for found, i in ranked if i not in chosen]
         for (_, frame, reason), i in fresh[:num_each]:
             chosen[i] = WorthWatching(i, frame, reason)
     return tuple(chosen.values())
@@ -195,26 +204,36 @@ def _smooth_curves(steps: FloatArray, endings: Endings, ceiling: float) -> list[
     return curves
 
 
-def _setback(curve: FloatArray) -> _Found:
+def _setback(curve: FloatArray, ceiling: float) -> _Found | None:
     rise = curve - np.minimum.accumulate(curve)
     frame = int(rise.argmax())
     before = int(curve[: frame + 1].argmin())
-    text = f"setback from {curve[before]:.0f} to {curve[frame]:.0f} steps to go"
+    if rise[frame] <= _NOTICEABLE * ceiling:
+        return None
+    # All seeds may say never: the ceiling is where counting stops, not what was predicted.
+    or_more = " or more" if curve[frame] >= ceiling else ""
+    text = f"setback from {curve[before]:.0f} to {curve[frame]:.0f}{or_more} predicted steps to go"
     return float(rise[frame]), frame, text
 
 
-def _stall(curve: FloatArray, ceiling: float) -> _Found:
+def _stall(curve: FloatArray, ceiling: float) -> _Found | None:
     """The longest time without coming nearer by a twentieth of the ceiling."""
     best, since, longest, at = curve[0], 0, 0, 0
     for frame, now in enumerate(curve):
-        if now < best - 0.05 * ceiling:
+        if now < best - _NOTICEABLE * ceiling:
             best, since = now, frame
         elif frame - since > longest:
             longest, at = frame - since, since
-    return float(longest), at, f"stall of {longest} frames at {curve[at]:.0f} steps to go"
+    if longest <= _NOTICEABLE * ceiling:
+        return None
+    or_more = " or more" if curve[at] >= ceiling else ""
+    text = f"stall of {longest} frames at {curve[at]:.0f}{or_more} predicted steps to go"
+    return float(longest), at, text
 
 
-def _near_miss(curve: FloatArray, ceiling: float) -> _Found:
+def _near_miss(curve: FloatArray, ceiling: float) -> _Found | None:
     frame = int(curve.argmin())
-    text = f"came within {curve[frame]:.0f} steps and did not succeed"
+    if curve[frame] > _NEAR * ceiling:
+        return None
+    text = f"looked {curve[frame]:.0f} steps from the goal and did not succeed"
     return float(ceiling - curve[frame]), frame, text

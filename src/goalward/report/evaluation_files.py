@@ -1,6 +1,7 @@
 """An evaluation on disk: scores as JSON, tables, figures, the summary."""
 
 import json
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def write_evaluation(
 
 def _write_text(path: Path, text: str) -> None:
     with written_whole(path) as temporary:
-        temporary.write_text(text)
+        temporary.write_text(text, encoding="utf-8")
 
 
 def scores_as_json(scores: EvaluationScores, rollouts: Rollouts) -> dict[str, Any]:
@@ -61,6 +62,17 @@ def scores_as_json(scores: EvaluationScores, rollouts: Rollouts) -> dict[str, An
                 "three_quarters": _score(policy.steps.three_quarters),
             },
             "time_outs_on_their_way": _rate(policy.time_outs.on_their_way),
+            "time_outs": [
+                {
+                    "episode": rollouts[position].id,
+                    # JSON has no infinity: null is never.
+                    "steps_to_go": steps if isfinite(steps) else None,
+                    "on_their_way": steps <= scores.standard_horizon,
+                }
+                for position, steps in zip(
+                    policy.time_outs.episodes, policy.time_outs.steps_to_go, strict=True
+                )
+            ],
             "success_rate_with_twice_the_time": _score(policy.more_time.value)
             | {"interval": _interval(policy.more_time.interval)},
             "watch_first": [

@@ -6,16 +6,19 @@ from goalward.metrics.evaluation_scores import EvaluationScores
 from goalward.metrics.policy_answers import Rate
 from goalward.metrics.score import Interval
 from goalward.metrics.scorecard import MEANINGS, CardRow
+from goalward.report.tables import escaped_markdown
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted, some_of
 
+# The AUROC of values that know nothing.
+_CHANCE = 0.5
 _SHOWN = ("success", "failure", "composite", "composite_at_threshold", "frame_auroc", "spearman")
 
 
 def summary(scores: EvaluationScores, rollouts: Rollouts, policy: str) -> str:
     """The summary of an evaluation in Markdown."""
     parts = [
-        f"# {policy}",
+        f"# {escaped_markdown(policy)}",
         *_policy_lines(scores, rollouts),
         "## Watch these first",
         *_watch_lines(scores, rollouts),
@@ -52,6 +55,8 @@ def _policy_lines(scores: EvaluationScores, rollouts: Rollouts) -> list[str]:
     lines = [f"**Success rate** {_rate(policy.success)}."]
     ended = f"{policy.num_time_out} timed out, {policy.num_failure} failed early."
     lines[0] += f" {ended[0].upper()}{ended[1:]}"
+    if rollouts.left_out:
+        lines[0] += f" Not counted: {counted(rollouts.left_out)} that could not be trusted (below)."
     if policy.steps.median.value is None:
         lines.append(f"**Steps to success** are not known: {policy.steps.median.reason}.")
     else:
@@ -60,15 +65,16 @@ def _policy_lines(scores: EvaluationScores, rollouts: Rollouts) -> list[str]:
             f"fewer, the middle half {policy.steps.quarter.value:.0f} to "
             f"{policy.steps.three_quarters.value:.0f}."
         )
-    lines += _time_out_lines(scores)
+    lines += _time_out_lines(scores, rollouts)
     if len(rollouts.tasks) > 1:
         lines.append(
-            f"The episodes attempt {len(rollouts.tasks)} tasks; the rates are over all of them."
+            f"The episodes attempt {len(rollouts.tasks)} tasks; the rates are over all of them. "
+            "Every task has value functions of its own."
         )
     return lines
 
 
-def _time_out_lines(scores: EvaluationScores) -> list[str]:
+def _time_out_lines(scores: EvaluationScores, rollouts: Rollouts) -> list[str]:
     policy = scores.policy
     if policy.num_time_out == 0:
         return ["No episode timed out, so more time would change nothing."]
@@ -81,22 +87,68 @@ def _time_out_lines(scores: EvaluationScores) -> list[str]:
         return ["No timed-out episode was held out; more episodes or `--folds` would help."]
     stuck = late.on_their_way.total - late.on_their_way.count
     lines = [
-        f"**Timed-out episodes**: of {late.on_their_way.total} that were held out, the value calls "
+        f"**Timed-out episodes**: of {late.on_their_way.total} held out, the value calls "
         f"{late.on_their_way.count} *on their way* (at most {scores.standard_horizon} steps to go "
         f"at the end) and {stuck} *stuck*; share on their way {_rate(late.on_their_way)}."
+        + _named_time_outs(scores, rollouts)
     ]
+    doubt = doubt_of_values(scores)
     more = policy.more_time
     if more.value.value is not None:
         lines.append(
             f"**With twice the time** the success rate would be about {percent(more.value.value)} "
-            f"({_span(more.interval)}, if the values are right)."
+            f"({_span(more.interval)}, if the values are right): {late.in_time.count} of "
+            f"{late.in_time.total} look no further than {scores.time_limit} more steps from the "
+            "goal."
         )
+    if doubt:
+        lines.append(doubt)
     return lines
 
 
+def _named_time_outs(scores: EvaluationScores, rollouts: Rollouts) -> str:
+    """Which of them are on their way and which stuck, nearest first."""
+    late = scores.policy.time_outs
+    ends = sorted(zip(late.steps_to_go, late.episodes, strict=True))
+    kinds = {
+        "On their way": [i for steps, i in ends if steps <= scores.standard_horizon],
+        "Stuck": [i for steps, i in ends if steps > scores.standard_horizon],
+    }
+    return "".join(
+        f" {kind}: {some_of([escaped_markdown(rollouts[i].id) for i in positions], most=10)}."
+        for kind, positions in kinds.items()
+        if positions
+    )
+
+
+def doubt_of_values(scores: EvaluationScores) -> str:
+    """Why nobody should rely on what the values say of time-outs; empty if they may.
+
+    Values that cannot be shown to tell successes from other episodes say nothing of the future of
+    a time-out, however small their interval.
+    """
+    first = scores.methods[0]
+    row = scores.cards[first]["frame_auroc"]
+    mean, interval = row.over_seeds.mean, row.interval
+    if mean.value is None:
+        why = f"that cannot be checked ({mean.reason} among the held-out episodes)"
+    elif interval.low is None:
+        why = f"that cannot be checked with {scores.num_held_out} held-out episodes"
+    elif interval.low <= _CHANCE:
+        why = (
+            "on held-out episodes they may tell successes from the others no better than a coin "
+            f"(AUROC {_row(row)}; a coin has 0.50)"
+        )
+    else:
+        return ""
+    return f"**Do not rely on what the values of `{first}` say here**: {why}."
+
+
 def _watch_lines(scores: EvaluationScores, rollouts: Rollouts) -> list[str]:
+    if scores.policy.success.count == 0:
+        return ["No episode succeeded, so values cannot say where to look."]
     lines = [
-        f"- episode {rollouts[found.episode].id}, frame {found.frame} "
+        f"- episode {escaped_markdown(rollouts[found.episode].id)}, frame {found.frame} "
         f"({rollouts[found.episode].outcome}): {found.reason}"
         for found in scores.policy.watch_first
     ]
@@ -107,10 +159,17 @@ def _trust_lines(scores: EvaluationScores) -> list[str]:
     """The scores of the first method, in words, and which methods differ from it."""
     first = scores.methods[0]
     card = scores.cards[first]
-    lines = [f"Scores of `{first}` on {scores.num_held_out} held-out episodes:"]
+    lines = [f"Scores of `{first}` on {_episodes(scores.num_held_out)} held out:"]
     lines.append("\n".join(f"- {name}: {_row(card[name])}; {MEANINGS[name]}" for name in _SHOWN))
     if len(scores.methods) > 1:
         lines.append(_comparison(scores, first))
+    if scores.one_sided_tasks:
+        names = some_of([f"*{escaped_markdown(task)}*" for task in scores.one_sided_tasks], most=3)
+        lines.append(
+            f"The episodes learned from are all successes or all not in "
+            f"{counted(scores.one_sided_tasks, 'task')} ({names}): there the values have nothing "
+            "to tell apart."
+        )
     return lines
 
 
@@ -160,16 +219,25 @@ def _comparison(scores: EvaluationScores, first: str) -> str:
 
 
 def _method_lines(scores: EvaluationScores, rollouts: Rollouts) -> Sequence[str]:
-    features = rollouts.feature_layout or "features that were given"
+    features = escaped_markdown(rollouts.feature_layout) or "features that were given"
     lines = [
         f"{counted(rollouts)}, {rollouts.num_frames:,} frames; {features}. Methods "
-        f"{', '.join(scores.methods)}, {scores.num_seeds} seeds each; {scores.num_held_out} "
-        f"episodes held out. The standard horizon is {scores.standard_horizon} steps, the longest "
-        f"episode has {scores.time_limit}."
+        f"{', '.join(scores.methods)}, {scores.num_seeds} seeds each; "
+        f"{_episodes(scores.num_held_out)} held out. The standard horizon is "
+        f"{scores.standard_horizon} steps, the longest episode has {scores.time_limit}."
     ]
     if rollouts.left_out:
-        left = some_of([left.episode_id for left in rollouts.left_out])
-        lines.append(f"Left out because they could not be trusted: {left}.")
+        left = [
+            f"- episode {escaped_markdown(left.episode_id)}: {escaped_markdown(left.reason)}"
+            for left in rollouts.left_out
+        ]
+        lines.append("\n".join(["Left out because they could not be trusted:", "", *left]))
     if rollouts.warnings:
-        lines.append("\n".join(f"- warning: {text}" for text in rollouts.warnings))
+        lines.append(
+            "\n".join(f"- warning: {escaped_markdown(text)}" for text in rollouts.warnings)
+        )
     return lines
+
+
+def _episodes(count: int) -> str:
+    return counted(range(count))

@@ -31,7 +31,11 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str,
     """Tensors and a few texts in one file, whole or not at all."""
     content = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with written_whole(path) as temporary:
-        save_file(content, temporary, metadata=dict(facts))
+        try:
+            save_file(content, temporary, metadata=dict(facts))
+        except SafetensorError as error:
+            # A full disk is no OSError to safetensors.
+            raise GoalwardError(f"{path}: cannot be written ({error})") from error
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

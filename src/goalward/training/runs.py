@@ -115,7 +115,7 @@ def warn_of_one_class(recording: Recording, episodes: Episodes, name: str) -> No
         kind = "a success" if outcomes.pop() else "no success"
         where = f" of task {name!r}" if name else ""
         warnings.warn(
-            f"every episode{where} is {kind}: there is nothing to tell apart",
+            f"every episode{where} that is learned from is {kind}: there is nothing to tell apart",
             stacklevel=3,
         )
 

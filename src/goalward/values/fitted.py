@@ -14,6 +14,7 @@ from goalward.devices import chosen_device
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
 from goalward.rollouts.dataset import Rollouts
+from goalward.run_folder import RunFolder
 from goalward.training.checkpoint import (
     nets_path,
     read_nets,
@@ -68,16 +69,16 @@ class Fitted:
         self,
         rollouts: Rollouts,
         *,
-        subset: str = ALL,
+        subset: str | None = None,
         device: torch.device | str | None = None,
     ) -> ValueTable:
         """The value of every frame of some rollouts, seen in training or not.
 
         An episode is judged by the value functions of its own task, those that were trained on
-        `subset`. Values are computed in float32 wherever the training took place.
+        `subset`, which must be named where there are several. Values are computed in float32
+        wherever the training took place.
         """
-        if subset not in self.subsets:
-            raise GoalwardError(f"no subset {subset!r}; there are {', '.join(self.subsets)}")
+        subset = self._chosen_subset(subset)
         self._check_layout(rollouts)
         frames = recording(rollouts)
         by_task = episodes_by_task(frames)
@@ -111,6 +112,16 @@ class Fitted:
             steps_to_goal=steps,
         )
 
+    def _chosen_subset(self, subset: str | None) -> str:
+        if subset is None and len(self.subsets) == 1:
+            return self.subsets[0]
+        if subset in self.subsets:
+            return subset
+        there = ", ".join(repr(name) for name in self.subsets)
+        if subset is None:
+            raise GoalwardError(f"there are several subsets of episodes, so name one: {there}")
+        raise GoalwardError(f"no subset {subset!r}; there are {there}")
+
     def _check_layout(self, rollouts: Rollouts) -> None:
         """Numbers that mean something else are refused, even if there are as many of them."""
         known = self.feature_layout and rollouts.feature_layout
@@ -142,7 +153,7 @@ class Fitted:
             ],
         }
         with written_whole(folder / _FACTS) as temporary:
-            temporary.write_text(json.dumps(facts, indent=1))
+            temporary.write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
 
 def fit(
@@ -222,10 +233,12 @@ def _chosen_positions(
 
 
 def load(folder: str | Path) -> Fitted:
-    """Value functions that `Fitted.save` or `goalward fit` stored."""
+    """Value functions that `Fitted.save`, `goalward fit` or `goalward evaluate` stored."""
     folder = Path(folder)
+    if not (folder / _FACTS).is_file() and RunFolder(folder).networks.is_dir():
+        folder = RunFolder(folder).networks
     try:
-        facts = json.loads((folder / _FACTS).read_text())
+        facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise GoalwardError(f"{folder}: holds no finished fit ({error})") from error
     if facts.get("version") != _VERSION:
