@@ -30,6 +30,8 @@ from goalward.values.table import ValueTable, read_values
 
 # Part of every digest: raise it when the same inputs would give other files.
 _RECIPE = 1
+# The same for scores, tables, figures and summary, which need no new training.
+_REPORT = 2
 
 # Hears the name of a step and whether it was found done.
 OnStep = Callable[[str, bool], None]
@@ -104,7 +106,7 @@ def evaluate(
     fit_inputs = digest(
         _RECIPE, data_digest(rollouts), split, config.methods, config.seeds, numbers.as_dict()
     )
-    judged = digest(fit_inputs, config.standard_horizon, config.policy)
+    judged = digest(_REPORT, fit_inputs, config.standard_horizon, config.policy)
 
     def fit_networks() -> Sequence[Any]:
         fitted = fitted_values.fit(
