@@ -158,7 +158,9 @@ def test_a_bug_in_a_thread_ends_the_work_and_all_threads():
     assert no_decoder_is_left()
 
 
-def test_stopping_early_ends_all_threads():
+def test_stopping_early_ends_all_threads(monkeypatch: pytest.MonkeyPatch):
+    # Room for the frames of a clip or two: the decoders wait when the end comes.
+    monkeypatch.setattr("goalward.embeddings.encoding._WAITING_BYTES", 100_000)
     clips = (clip_of(list(range(100)), key) for key in range(50))
     encoded = encode_clips(clips, CountingRunner(), num_decoders=3)
     next(encoded)

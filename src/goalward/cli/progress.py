@@ -42,7 +42,9 @@ def progress_bar(
 
     def update(done: int, total: int) -> None:
         progress.update(task, completed=done, total=total)
-        if not progress.live.is_started and time.monotonic() - started > _PATIENCE_S:
+        # A transient bar in a file would leave an empty line and nothing else.
+        is_late = time.monotonic() - started > _PATIENCE_S
+        if is_late and console.is_terminal and not progress.live.is_started:
             progress.start()
 
     try:
