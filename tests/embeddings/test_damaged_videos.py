@@ -116,6 +116,7 @@ def test_an_episode_damaged_twice_is_left_out_once(tmp_path: Path):
 
 def test_episodes_with_the_same_damaged_video_are_all_left_out(tmp_path: Path):
     data_set = write(tmp_path, seeds=(0, 1, 2, 1))
+    shutil.copyfile(video(data_set, 1, "front"), video(data_set, 3, "front"))
     rollouts = goalward.read(data_set)
     spoil_frames(video(data_set, 1, "front"))
     spoil_frames(video(data_set, 3, "front"))
