@@ -200,10 +200,13 @@ def _rate(spacing: npt.NDArray[np.float64]) -> float | None:
 
     >>> _rate(np.array([0.033, 0.034, 0.033, 0.033, 5.0]))
     30.0
+    >>> _rate(np.array([0.1, 5.0]))
+    10.0
     """
     if len(spacing) == 0:
         return None
-    usual = float(np.median(spacing))
+    # One of the spacings, not the middle between two that may both be far from it.
+    usual = float(np.sort(spacing)[(len(spacing) - 1) // 2])
     near = spacing[np.abs(spacing - usual) < 0.1 * usual]
     rate = float(f"{1 / near.mean():.4g}")
     is_rounded = near.max() - near.min() > 1e-6
