@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from rollout_files.lerobot import make_episode, write_lerobot
 from rollout_files.vision_models import write_model
 
@@ -20,6 +19,8 @@ from goalward.cli.fit import fit_command
 from goalward.cli.read_arguments import ReadArguments
 from goalward.embeddings.embed import embed
 from goalward.values.fitted import load
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 COMMAND = [sys.executable, "-c", "from goalward.cli import main; main()", "embed"]
 
@@ -60,15 +61,6 @@ def data_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A vision model of 16 numbers per image."""
     return str(write_model(tmp_path_factory.mktemp("model") / "eyes", "siglip"))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Networks this small are slower on two threads, and tests run side by side."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(autouse=True)

@@ -4,20 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 from rollout_files.vision_models import write_model
 
 from goalward.embeddings.embed import EmbedReport, embed
 from goalward.rollouts.dataset import Rollouts
 
 
-@pytest.fixture(autouse=True, scope="session")
-def one_thread():
-    """Networks this small are slower on two threads, and tests run side by side."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+@pytest.fixture(autouse=True)
+def run_on_one_thread(one_thread):
+    """For all tests of this folder."""
 
 
 @pytest.fixture(autouse=True)

@@ -191,7 +191,7 @@ class CountedFrames:
             yield frame
 
     def at(self, frame_indices: Sequence[int]) -> Iterator[Image]:
-        raise NotImplementedError
+        raise AssertionError("clips are read in order, never by index")
 
     def fingerprint(self) -> str:
         return f"{id(self):032x}"

@@ -8,7 +8,7 @@ Every step notes what it was made from (`steps.py`), and is skipped while that i
 import csv
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -183,15 +183,7 @@ def held_out_values(
         frames = np.isin(episode_of, positions)
         value[:, :, frames] = part.value
         steps[:, :, frames] = part.steps_to_goal
-    return ValueTable(
-        methods=first.methods,
-        seeds=first.seeds,
-        episode_ids=first.episode_ids,
-        episode_tasks=first.episode_tasks,
-        episode_ends=first.episode_ends,
-        value=value,
-        steps_to_goal=steps,
-    )
+    return replace(first, value=value, steps_to_goal=steps)
 
 
 def _write_episode_lists(

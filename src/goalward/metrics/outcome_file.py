@@ -20,9 +20,9 @@ from goalward.metrics.outcome_table import EpisodeOutcome, OutcomeTable, PolicyO
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.evidence import evidence_from_outcome, evidence_from_value
 from goalward.rollouts.findings import counted, some_of
+from goalward.run_folder import RunFolder
 
 # What `goalward evaluate` writes into its folder.
-OUTCOMES_FILE = "outcomes.csv"
 
 _TRUTH = frozenset({"true", "false", "yes", "no", "y", "n", "1", "0", "1.0", "0.0"})
 
@@ -79,11 +79,12 @@ def read_outcomes(paths: Sequence[Path], *, pair_by: str | None = None) -> Outco
 def _file_of(path: Path) -> Path:
     if not path.is_dir():
         return path
-    if not (path / OUTCOMES_FILE).is_file():
+    outcomes = RunFolder(path).outcomes
+    if not outcomes.is_file():
         others = sorted(file.name for file in path.glob("*.csv"))
         instead = f"name its csv files: {some_of(others, most=3)}" if others else "name a csv file"
-        raise GoalwardError(f"{path}: no {OUTCOMES_FILE} in this folder; {instead}")
-    return path / OUTCOMES_FILE
+        raise GoalwardError(f"{path}: no {outcomes.name} in this folder; {instead}")
+    return outcomes
 
 
 def _read_lines(file: Path) -> list[tuple[int, list[str]]]:

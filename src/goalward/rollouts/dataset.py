@@ -11,6 +11,7 @@ from goalward.errors import RolloutError
 from goalward.rollouts.episode import Episode, FloatArray, Outcome
 from goalward.rollouts.findings import LeftOut, counted
 from goalward.rollouts.frames import Image
+from goalward.rollouts.sampling import balanced_positions, split_positions
 from goalward.rollouts.storage import (
     IndexArray,
     Source,
@@ -19,7 +20,6 @@ from goalward.rollouts.storage import (
     check_unique_ids,
     stack_proprioception,
 )
-from goalward.seeds import generator
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -250,15 +250,7 @@ class Rollouts(Sequence[Episode]):
         split by frame would test on what was trained on. Two or more episodes of a task and
         outcome are on both sides whatever the fraction; single ones are pooled over tasks.
         """
-        if not 0 < test_fraction < 1:
-            raise ValueError(f"test_fraction must lie between 0 and 1, got {test_fraction}")
-        test: list[int] = []
-        for purpose, positions in self._strata().items():
-            shuffled = generator(seed, "split", *purpose).permutation(positions)
-            num_test = round(test_fraction * len(positions))
-            if len(positions) > 1:
-                num_test = min(max(num_test, 1), len(positions) - 1)
-            test += shuffled[:num_test].tolist()
+        test = split_positions(tuple(self), test_fraction, seed)
         on_test_side = np.isin(np.arange(len(self)), test)
         return self._view(np.flatnonzero(~on_test_side)), self._view(np.flatnonzero(on_test_side))
 
@@ -268,31 +260,7 @@ class Rollouts(Sequence[Episode]):
         With one seed the smaller sample lies inside the larger, so that a study over data set
         sizes adds episodes and never swaps them.
         """
-        if num_episodes < 2 or num_episodes % 2:
-            raise ValueError(f"num_episodes must be even and at least 2, got {num_episodes}")
-        chosen: list[int] = []
-        for success in (True, False):
-            positions = np.flatnonzero(self.success == success)
-            if len(positions) < num_episodes // 2:
-                kind = "successes" if success else "episodes without success"
-                raise RolloutError(
-                    f"a balanced sample of {num_episodes} needs {num_episodes // 2} {kind}, "
-                    f"there are {len(positions)}"
-                )
-            shuffled = generator(seed, "balanced", int(success)).permutation(positions)
-            chosen += shuffled[: num_episodes // 2].tolist()
-        return self._view(sorted(chosen))
-
-    def _strata(self) -> dict[tuple[str, ...], list[int]]:
-        """Positions by task and outcome; the only episode of its kind by outcome alone."""
-        groups: dict[tuple[str, ...], list[int]] = {}
-        for position, episode in enumerate(self):
-            groups.setdefault((episode.task, episode.outcome), []).append(position)
-        strata = {kind: positions for kind, positions in groups.items() if len(positions) > 1}
-        for (_, outcome), positions in groups.items():
-            if len(positions) == 1:
-                strata.setdefault((outcome,), []).extend(positions)
-        return strata
+        return self._view(balanced_positions(self.success, num_episodes, seed))
 
     def with_features(self, features: FloatArray, *, layout: str = "") -> "Rollouts":
         """The same episodes with these numbers per frame; `layout` says what they are."""
