@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests in parallel; two workers suit a laptop as well as CI.
 WORKERS ?= 2
 
-.PHONY: help install demo test lint types check bench format clean
+.PHONY: help install simulators demo test lint types check bench format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -16,6 +16,13 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,offline]'
 	touch $@
+
+$(VENV)/simulators: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[sim]'
+	$(BIN)/python -m pip install --quiet --no-deps robosuite==1.5.2
+	touch $@
+
+simulators: $(VENV)/simulators  ## add mujoco and robosuite, which `goalward simulate` needs
 
 install: $(VENV)/installed  ## create .venv and install goalward into it
 

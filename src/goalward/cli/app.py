@@ -15,6 +15,7 @@ from goalward.cli.fit import fit_command
 from goalward.cli.inspect import inspect_command
 from goalward.cli.predict import predict_command
 from goalward.cli.reproduce import reproduce_command
+from goalward.cli.simulate import simulate_command
 from goalward.errors import GoalwardError
 
 app = App(
@@ -31,6 +32,7 @@ app.command(fit_command, name="fit")
 app.command(predict_command, name="predict")
 app.command(compare_command, name="compare")
 app.command(reproduce_command, name="reproduce")
+app.command(simulate_command, name="simulate")
 app.command(cache_app)
 
 

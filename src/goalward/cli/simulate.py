@@ -1,0 +1,136 @@
+"""`goalward simulate`: rollouts of a policy in a simulator, as a data set."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from goalward.cli.console import error_console, plain
+from goalward.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from goalward.simulate.data_set import SimulationSettings
+
+
+def simulate_command(
+    task: str,
+    /,
+    *,
+    out: Path,
+    policy: str | None = None,
+    episodes: int = 100,
+    balanced: Annotated[bool, Parameter(negative=())] = False,
+    size: int = 128,
+    every: int = 1,
+    seed: int = 0,
+    workers: int | None = None,
+    time_out: int | None = None,
+) -> None:
+    """Run a policy in a simulator and record its rollouts.
+
+    The result is a LeRobot data set (3.0) with every camera, proprioception and outcome, and
+    beside it, in `simulation`, what it takes to return the simulator to any of its frames. The
+    same settings give the same files, whatever the number of workers. Stopped at any moment, the
+    same command goes on.
+
+    Examples:
+
+    - `goalward simulate square --out rollouts/square/train --episodes 200 --balanced`
+    - `goalward simulate square --out rollouts/square/test --balanced --seed 1`
+    - `goalward simulate pick --out small --episodes 48 --size 64 --every 2`
+    - `goalward evaluate small --out run --encoder effnet-lite0` what to do with it
+
+    Parameters
+    ----------
+    task
+        The task, such as square, pick or cloth.
+    out
+        The folder for the data set.
+    policy
+        One of the task's policies. Default: its first.
+    episodes
+        How many to keep.
+    balanced
+        Half successes, half time-outs: the first of each that come up.
+    size
+        Height and width of the pictures, in pixels.
+    every
+        Keep one frame in so many control steps.
+    seed
+        Another seed, other episodes: for a test set beside a training set.
+    workers
+        Processes that work at the same time. Default: the number of cores.
+    time_out
+        Control steps after which the clock runs out. Default: the task's.
+    """
+    from goalward.simulate.data_set import Plan, SimulatedDataSet
+    from goalward.simulate.production import simulate
+
+    plan = Plan.of(
+        task,
+        policy=policy,
+        episodes=episodes,
+        balanced=balanced,
+        seed=seed,
+        size=size,
+        every=every,
+        time_out=time_out,
+    )
+    data_set = SimulatedDataSet(out)
+    console = error_console()
+    was_finished = data_set.is_finished
+    try:
+        with _Bars(console) as bars:
+            settings = simulate(plan, data_set, num_workers=workers, on_progress=bars.update)
+    except KeyboardInterrupt:
+        console.print(plain("stopped: the same command goes on where it was"), soft_wrap=True)
+        raise
+    if was_finished:
+        console.print(plain(f"{out}: there already, nothing to do"), soft_wrap=True)
+    console.print(plain(_in_words(settings, out)), soft_wrap=True)
+
+
+class _Bars:
+    """One bar after the other, as there is one place for a bar."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._phase = ""
+        self._update: Callable[[int, int], None] = lambda done, total: None
+        self._shown = ExitStack()
+
+    def __enter__(self) -> _Bars:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._shown.close()
+
+    def update(self, phase: str, done: int, total: int) -> None:
+        if phase != self._phase:
+            self._shown.close()
+            self._phase = phase
+            self._update = self._shown.enter_context(progress_bar(phase, self._console))
+        self._update(done, total)
+
+
+def _in_words(settings: SimulationSettings, out: Path) -> str:
+    from goalward.metrics.proportions import wilson
+
+    successes, attempts = settings.natural_successes or 0, settings.natural_attempts or 1
+    limits = wilson(successes, attempts)
+    lower, upper = (f"{100 * float(limit):.0f}" for limit in limits)
+    folder = shlex.quote(str(out))
+    evaluation = shlex.quote(f"{str(out).rstrip('/')}-evaluation")
+    return (
+        f"{settings.episodes} episodes of {settings.task} by {settings.policy}: {out}; it succeeds "
+        f"in {100 * successes / attempts:.0f} % of episodes ({successes} of {attempts}; 95 % "
+        f"interval {lower} to {upper} %) within {settings.time_out} frames; next: "
+        f"goalward evaluate {folder} --out {evaluation} "
+        f"--standard-horizon {settings.standard_horizon}"
+    )

@@ -1,0 +1,148 @@
+"""`goalward truth`: what frames of a simulated data set are really worth."""
+
+import os
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from goalward.cli.console import error_console, plain
+from goalward.cli.progress import progress_bar
+from goalward.errors import GoalwardError
+from goalward.metrics.frame_truth import FrameTruth
+from goalward.simulate.branch_file import BranchFile
+from goalward.simulate.data_set import Plan, SimulatedDataSet, SimulationSettings
+from goalward.simulate.truth import (
+    HORIZONS_UNTIL_CAP,
+    Branching,
+    TaskStage,
+    branch_jobs,
+    measure,
+    sample_frames,
+)
+
+# How the pictures look says nothing about what a frame is worth.
+_LOOKS = ("size",)
+
+
+def truth_command(
+    dataset: Path,
+    /,
+    *,
+    frames: int = 300,
+    rollouts: int = 16,
+    cap: int | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    out: Path | None = None,
+) -> None:
+    """Measure what frames are really worth, by letting the policy go on from them many times.
+
+    For a sample of frames, half of them from episodes that timed out, the simulator and the
+    policy are put back to where they were, and the policy goes on with other luck and without a
+    time limit; the steps to success are counted. `goalward evaluate` then says how far each
+    value function is from that truth.
+
+    This takes hours. Stopped at any moment, the same command goes on; what there is by then can
+    be used, as all frames get their first futures before any gets more. More frames or rollouts
+    later add to what is there. Every result depends on the seed alone.
+
+    Examples:
+
+    - `goalward simulate square --episodes 100 --out square`, then `goalward truth square`
+    - `goalward truth square --frames 100 --rollouts 4` a first look
+
+    Parameters
+    ----------
+    dataset
+        A folder that `goalward simulate` wrote.
+    frames
+        How many frames.
+    rollouts
+        How many futures of each.
+    cap
+        Frames after which a future counts as never reaching the goal. Default: five times the
+        task's standard horizon.
+    seed
+        Which frames, and the luck in each future.
+    workers
+        Processes at a time. Default: one per processor.
+    out
+        The table of results. Default: truth.parquet in the data set's folder.
+    """
+    console = error_console()
+    _check("frames", frames)
+    _check("rollouts", rollouts)
+    data_set = SimulatedDataSet(dataset)
+    settings = data_set.settings
+    if not data_set.is_finished:
+        raise GoalwardError(f"{dataset}: not all of its episodes are there: finish it first")
+    cap = HORIZONS_UNTIL_CAP * settings.standard_horizon if cap is None else cap
+    _check("cap", cap)
+    out = dataset / "truth.parquet" if out is None else out
+    branching = Branching(cap, seed, settings.every)
+    made_with = _made_with(settings, branching)
+    traces = {str(episode): data_set.trace_file(episode) for episode in range(settings.episodes)}
+    points = sample_frames(traces, frames, seed)
+    stage = TaskStage.of(settings.task, settings.policy)
+
+    with BranchFile(out.with_name(f"{out.stem}.branches.jsonl"), made_with) as file:
+
+        def write_table() -> FrameTruth:
+            told = made_with | {"rollouts": rollouts, "frames": frames}
+            truth = FrameTruth.from_branches(file.of(points, rollouts), cap, told)
+            if truth.num_frames:
+                truth.write(out)
+            return truth
+
+        jobs = branch_jobs(points, rollouts, branching, file.branches)
+        if jobs:
+            # What a killed run had finished.
+            write_table()
+        done, total = len(file.of(points, rollouts)), frames * rollouts
+        try:
+            with progress_bar("futures", console, unit="futures") as update:
+                update(done, total)
+                for job, steps in measure(jobs, stage, workers or _num_processors()):
+                    file.add(job, steps)
+                    done += len(steps)
+                    update(done, total)
+        finally:
+            truth = write_table()
+            _tell(truth, rollouts, frames, out)
+
+
+def _check(name: str, number: int) -> None:
+    if number < 1:
+        raise GoalwardError(f"--{name} must be at least 1, got {number}")
+
+
+def _num_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _made_with(settings: SimulationSettings, branching: Branching) -> dict[str, Any]:
+    """All that the steps of a branch depend on: the data set's own plan, the cap, the seed."""
+    plan = {field.name: getattr(settings, field.name) for field in fields(Plan)}
+    kept = {name: value for name, value in plan.items() if name not in _LOOKS}
+    kept["data_set_seed"] = kept.pop("seed")
+    return kept | {"cap": branching.cap, "seed": branching.seed}
+
+
+def _tell(truth: FrameTruth, rollouts: int, frames: int, out: Path) -> None:
+    console = error_console()
+    if truth.num_frames == 0:
+        console.print(plain("no frame is finished yet"))
+        return
+    counts = truth.num_branches
+    least, most = int(counts.min()), int(counts.max())
+    span = f"{least}" if least == most else f"{least} to {most}"
+    there = truth.more_time_success().mean.mean()
+    text = (
+        f"truth of {truth.num_frames} frames, {span} futures each, of which {100 * there:.0f} % "
+        f"reach the goal within {truth.cap} frames: {out}"
+    )
+    if int(counts.sum()) < frames * rollouts:
+        text += f" ({int(counts.sum())} of {frames * rollouts} futures: the same command goes on)"
+    console.print(plain(text), soft_wrap=True)

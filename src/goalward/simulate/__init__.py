@@ -1,0 +1,1 @@
+"""Simulators, policies and the true value of a frame (extra `sim`)."""
