@@ -15,7 +15,8 @@ class RunFolder:
     | `outcomes.csv` | policy, episode, success, steps: what `goalward compare` takes |
     | `networks/` | the value functions |
     | `values.parquet` | value and steps to the goal of every frame, by method and seed |
-    | `scores.json` | methods -> score -> mean, sd, interval; what the values say of the policy |
+    | `scores.json` | methods -> score -> mean, sd, interval; what the values say of the policy; |
+    | | `truth`: how far they are from what is true, where a simulator could tell |
     | `tables/`, `figures/` | the same as Markdown and LaTeX, as PNG and SVG |
     | `summary.md` | the answer in words |
     | `steps.json` | which step was made from what, so that nothing is done twice |

@@ -14,6 +14,7 @@ from goalward.cli.evaluate import evaluate_command
 from goalward.cli.predict import predict_command
 from goalward.cli.read_arguments import ReadArguments
 from goalward.config import read_toml
+from goalward.metrics.frame_truth import FrameTruth
 from goalward.rollouts.findings import LeftOut
 from goalward.values.table import read_values
 
@@ -76,6 +77,37 @@ def test_a_folder_keeps_its_whole_name(name, tmp_path, monkeypatch):
     monkeypatch.setattr(EmbedArguments, "embed", lambda _, data, *rest: data)
     evaluate_command(str(tmp_path / name), out=tmp_path / "run", **TINY)
     assert (tmp_path / "run" / "outcomes.csv").read_text().splitlines()[1].startswith(f"{name},")
+
+
+def write_truth(path: Path, episode_id: str = "{}") -> Path:
+    """The second frame of every episode."""
+    ids = tuple(episode_id.format(i) for i in range(8))
+    FrameTruth(ids, np.ones(8, dtype=int), np.array([[3.0], [np.inf]] * 4), cap=9).write(path)
+    return path
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_truth_is_taken_from_the_folder_of_the_rollouts_or_where_it_is_said(
+    is_named, tmp_path, monkeypatch
+):
+    (tmp_path / "data").mkdir()
+    path = write_truth(tmp_path / ("elsewhere" if is_named else "data") / "truth.parquet")
+    monkeypatch.setattr(ReadArguments, "read", lambda *_: rollouts())
+    monkeypatch.setattr(EmbedArguments, "embed", lambda _, data, *rest: data)
+    truth = path if is_named else None
+    evaluate_command(str(tmp_path / "data"), out=tmp_path / "run", truth=truth, **TINY)
+    assert "far the values are from the truth" in (tmp_path / "run" / "summary.md").read_text()
+    assert read_toml(tmp_path / "run" / "config.toml")["data"]["truth"] == str(path)
+
+
+def test_truth_of_other_rollouts_does_not_wait_for_the_embedding(tmp_path, monkeypatch):
+    path = write_truth(tmp_path / "truth.parquet", "other {}")
+    monkeypatch.setattr(ReadArguments, "read", lambda *_: rollouts())
+    monkeypatch.setattr(EmbedArguments, "embed", lambda *_: pytest.fail("embedded for nothing"))
+    with pytest.raises(goalward.GoalwardError, match="of other rollouts: no episode other 0"):
+        evaluate_command("videos", out=tmp_path / "run", truth=path)
+    with pytest.raises(goalward.GoalwardError, match="gone.parquet: cannot be read"):
+        evaluate_command("videos", out=tmp_path / "run", truth=tmp_path / "gone.parquet")
 
 
 def test_predict_takes_the_folder_of_an_evaluation(feature_file, tmp_path):

@@ -16,6 +16,7 @@ from goalward.config import EvaluationConfig
 from goalward.experiments import evaluation as evaluation_module
 from goalward.experiments.evaluation import evaluate
 from goalward.metrics.endings import Endings
+from goalward.metrics.frame_truth import FrameTruth
 from goalward.metrics.paper_metrics import paper_metrics
 from goalward.run_folder import RunFolder
 
@@ -102,6 +103,55 @@ def test_it_goes_on_after_an_interrupt_at_each_stage(tmp_path, monkeypatch, stag
     np.testing.assert_array_equal(resumed.values.value, whole.values.value)
     for name in ("scores.json", "summary.md", "outcomes.csv"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def frame_truth(steps_of_success=9.0):
+    """Frame 10 of every episode: successes take nine steps from there, the others never succeed."""
+    steps = [[steps_of_success] * 4 if i % 2 == 0 else [np.inf] * 4 for i in range(16)]
+    ids = tuple(str(i) for i in range(16))
+    return FrameTruth(ids, np.full(16, 10), np.array(steps), cap=75)
+
+
+def test_values_are_compared_with_the_truth(tmp_path):
+    data = rollouts()
+    done = evaluate(data, CONFIG, RunFolder(tmp_path), truth=frame_truth(), device="cpu")
+    found = json.loads((tmp_path / "scores.json").read_text())["truth"]
+    # The errors again, from the table of values and the episodes that were held out.
+    tested = np.flatnonzero(done.held_out)
+    discount = 1 - 1.75 / 19
+    true = np.where(tested % 2 == 0, 1 - 2 * discount**9, 1.0)
+    steps = goalward.read_values(tmp_path / "values.parquet").steps("mc")[:, 20 * tested + 10]
+    error = 1 - 2 * discount ** steps.astype(float) - true
+    value = found["methods"]["mc"]["all"]["value"]
+    assert found["discount"] == pytest.approx(discount)
+    assert value["bias"]["value"] == pytest.approx(error.mean(), abs=1e-6)
+    assert value["absolute"]["value"] == pytest.approx(np.abs(error).mean(), abs=1e-6)
+    assert found["frames"]["all"]["num_frames"] == len(tested)
+    assert "**closest to the truth**" in (tmp_path / "summary.md").read_text()
+    for name in ("tables/truth.md", "tables/truth_chances.tex", "tables/truth.csv"):
+        assert (tmp_path / name).stat().st_size > 0
+    assert (tmp_path / "figures" / "truth.svg").stat().st_size > 0
+
+
+def test_only_scores_are_made_again_when_the_truth_changes(tmp_path):
+    folder = RunFolder(tmp_path)
+    evaluate(rollouts(), CONFIG, folder, device="cpu")
+    again = evaluate(rollouts(), CONFIG, folder, truth=frame_truth(), device="cpu")
+    assert again.steps_made == ("scores",)
+    again = evaluate(rollouts(), CONFIG, folder, truth=frame_truth(), device="cpu")
+    assert again.steps_made == ()
+    assert again.truth is not None
+    again = evaluate(rollouts(), CONFIG, folder, truth=frame_truth(8.0), device="cpu")
+    assert again.steps_made == ("scores",)
+
+
+def test_truth_of_training_episodes_alone_is_not_used(tmp_path):
+    done = evaluate(rollouts(), CONFIG, RunFolder(tmp_path), device="cpu")
+    truth = frame_truth().select(~done.held_out)
+    with pytest.warns(UserWarning, match="none of their episodes is held out"):
+        again = evaluate(rollouts(), CONFIG, RunFolder(tmp_path), truth=truth, device="cpu")
+    assert again.truth is None
+    assert "truth" not in json.loads((tmp_path / "scores.json").read_text())
 
 
 _DRIVER = """

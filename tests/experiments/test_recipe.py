@@ -2,10 +2,12 @@
 
 import csv
 import re
+from dataclasses import replace
 
 import pytest
 
 import goalward
+from goalward.errors import GoalwardError
 from goalward.experiments.paper_comparison import (
     beside_the_paper,
     claims,
@@ -289,6 +291,28 @@ def test_what_the_paper_does_not_report():
     (alone,) = beside_the_paper(ours, {})
     assert alone.paper is None
     assert alone.table.columns == METRICS
+
+
+def test_beside_another_encoder_stands_the_papers_first():
+    ours = results(liveness=[0.70, 0.71], td=[0.50, 0.51])
+    rows = tuple(replace(row, encoder="effnet-lite0") for row in ours.rows)
+    paper = read_paper_results(find_recipe("square").paper_results)
+    (beside,) = beside_the_paper(Results(rows), paper)
+    assert beside.heading == "effnet-lite0, 50 training episodes (the paper's: siglip2)"
+    assert beside.paper.rows[0][1][0].mean == 0.6981
+
+
+def test_a_recipe_names_the_case_it_is_compared_with(tmp_path):
+    recipe = tmp_path / "recipe.toml"
+    text = 'title = "Mine"\nstandard_horizon = 9\nsizes = [2]\npaper = "{}"\n'
+    data = '[data]\ntrain = "a"\ntest = "b"\n'
+    recipe.write_text(text.format("cloth") + data)
+    assert read_recipe(recipe).paper_results == find_recipe("cloth").paper_results
+    recipe.write_text(text.format("towel") + data)
+    with pytest.raises(
+        GoalwardError, match="one of cloth, libero, square, got towel"
+    ):
+        read_recipe(recipe)
 
 
 def test_the_claim_is_asked_of_our_results():

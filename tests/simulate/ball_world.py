@@ -11,13 +11,14 @@ and put `BALL` into `TASKS` for the time of the test (`monkeypatch.setitem(TASKS
 - `pusher`, the first policy, pushes along x, lets the ball slip at random, and stands still for
   some steps after each slip: about half of its episodes reach the goal in time.
 - `sleeper` never moves. `slow` is a pusher that takes 5 ms per step. `clumsy` raises an error in
-  some episodes.
+  some episodes, `vanisher` ends its process in the first one.
 
 The camera `above` sees x to the right and y upwards. Four squares mark the corners of its picture:
 red at the top left, green at the top right, blue at the bottom left, black at the bottom right. The
 camera `side` looks along y, from the front.
 """
 
+import os
 import time
 from typing import Any
 
@@ -150,12 +151,36 @@ class Clumsy(Pusher):
         return action
 
 
+class Vanisher(Pusher):
+    def act(self, world: BallWorld) -> FloatArray:
+        os._exit(3)
+
+
 BALL = SimulatedTask(
     name="ball",
     instruction="push the ball over the line",
     time_out=30,
     standard_horizon=20,
     make_world=BallWorld,
-    policies={"pusher": Pusher, "sleeper": Sleeper, "slow": Slow, "clumsy": Clumsy},
+    policies={
+        "pusher": Pusher,
+        "sleeper": Sleeper,
+        "slow": Slow,
+        "clumsy": Clumsy,
+        "vanisher": Vanisher,
+    },
 )
 TASKS.setdefault("ball", BALL)
+
+
+def skip_where_nothing_is_drawn() -> None:
+    """Ends the test with the reason where mujoco or a drawing library is missing."""
+    import pytest
+
+    try:
+        from goalward.simulate.cameras import Cameras
+
+        with Cameras(BallWorld(), 16) as cameras:
+            cameras.picture("above")
+    except Exception as error:
+        pytest.skip(f"needs mujoco (extra sim) and off-screen drawing: {error}")

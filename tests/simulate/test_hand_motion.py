@@ -37,6 +37,14 @@ def test_a_gain_asks_for_more_of_the_same():
     np.testing.assert_allclose(action, [0.4, 0, 0, 0, 0, 0.4, -1], atol=1e-12)
 
 
+def test_a_turn_may_be_asked_for_with_a_gain_of_its_own():
+    target = HAND + np.array([0.01, 0, 0])
+    action = motion_towards(
+        HAND, hand_down(0.3), target, turn=0.1, grip=OPEN, gain=2.0, turn_gain=0.5
+    )
+    np.testing.assert_allclose(action, [0.4, 0, 0, 0, 0, 0.1, -1], atol=1e-12)
+
+
 def test_a_long_way_is_cut_at_one():
     action = motion_towards(
         HAND, hand_down(0.0), HAND + np.array([5.0, -5.0, 0.0]), turn=3.0, grip=CLOSED

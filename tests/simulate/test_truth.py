@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from goalward.errors import GoalwardError
+from goalward.metrics.frame_truth import FrameTruth
 from goalward.simulate.branch_file import BranchFile
-from goalward.simulate.trace import Trace
+from goalward.simulate.trace import Trace, run_episode, steps_from
 from goalward.simulate.truth import (
     Branching,
     BranchJob,
     BranchPoint,
+    TaskStage,
     branch_jobs,
     measure,
     sample_frames,
@@ -99,6 +101,21 @@ def test_branches_agree_with_the_closed_form(traces):
     share = np.mean([k is not None for k in steps])
     wanted = (AHEAD / (STUCK + AHEAD)) ** to_go
     assert abs(share - wanted) < 4 * (wanted * (1 - wanted) / len(steps)) ** 0.5
+
+
+def test_one_step_before_the_goal_the_value_is_the_closed_form(traces):
+    """E[1 - 2 g^K] = 1 - 2 r g / (1 - (1 - q - r) g), within the error that the branches state."""
+    points = [
+        BranchPoint(path, name, trace.num_frames - 2)
+        for name, path in traces.items()
+        if (trace := Trace.read(path)).success
+    ]
+    truth = FrameTruth.from_branches(measured(points, 400), BRANCHING.cap)
+    found = truth.true_value(0.95)
+    wanted = 1 - 2 * true_discounted(1, 0.95)
+    assert wanted == pytest.approx(1 - 2 * 0.5 * 0.95 / (1 - 0.45 * 0.95))
+    assert (np.abs(found.mean - wanted) < 4 * found.standard_error).all()
+    assert found.standard_error == pytest.approx(found.standard_error.mean(), rel=0.3)
 
 
 def test_a_stuck_policy_stays_stuck_in_every_branch(traces):
@@ -226,6 +243,30 @@ def test_a_damaged_line_is_named(tmp_path, line):
         BranchFile(path, MADE_WITH)
 
 
+def test_a_real_simulator_continues_from_its_frames(tmp_path):
+    """Without new luck a branch is what was recorded; one step before the goal it takes one."""
+    pytest.importorskip("mujoco", reason="the simulator is not installed")
+    from simulate.ball_world import BALL
+
+    world, policy = BALL.make_world(), BALL.make_policy("pusher")
+    recorded = [run_episode(world, policy, seed, time_out=BALL.time_out) for seed in range(6)]
+    successes = [trace for trace in recorded if trace.success]
+    assert 0 < len(successes) < 6
+    for trace in successes:
+        for frame in (0, trace.num_frames // 2, trace.num_frames - 2):
+            left = trace.num_frames - 1 - frame
+            assert steps_from(world, policy, trace, frame, most=100) == left
+    for episode, trace in enumerate(recorded):
+        trace.write(tmp_path / f"{episode}.npz")
+    traces = {str(episode): tmp_path / f"{episode}.npz" for episode in range(6)}
+    points = sample_frames(traces, 4, seed=0)
+    jobs = branch_jobs(points, 4, Branching(cap=100, seed=0))
+    alone = {job.point: job.do((world, policy)) for job in jobs}
+    stage = TaskStage.of("ball", "pusher")
+    assert {job.point: steps for job, steps in measure(jobs, stage, 2)} == alone
+    assert len({steps for found in alone.values() for steps in found}) > 3
+
+
 # A machine that only simulates has neither pyarrow nor the readers: the front door of the package
 # is left out, as it knows every room.
 _DRIVER = """
@@ -238,6 +279,7 @@ bare = types.ModuleType("goalward")
 bare.__path__ = [{package!r}]
 sys.modules["goalward"] = bare
 
+from goalward.metrics.frame_truth import FrameTruth
 from goalward.simulate.branch_file import BranchFile
 from goalward.simulate.truth import Branching, branch_jobs, measure, sample_frames
 from simulate.walk_world import walk_stage
@@ -286,8 +328,9 @@ def test_kill_9_costs_only_what_was_under_way_and_leaves_no_process_behind(tmp_p
     points = sample_frames({path.stem: path for path in traces.values()}, 30, seed=0)
     with BranchFile(path, MADE_WITH) as file:
         kept = file.of(points, 400)
-    assert 0 < len(kept) < 30 * 400
-    whole = measured(points, 400)
+        assert 0 < len(kept) < 30 * 400
+        kept = file.of(points, 12)
+    whole = measured(points, 12)
     assert kept == {key: whole[key] for key in kept}
 
 

@@ -6,11 +6,13 @@ chance r, and otherwise waits. From a distance d, not stuck:
     E[g^K] = (r g / (1 - (1 - q - r) g))^d          P(ever there) = (r / (q + r))^d
 """
 
+import time
 from pathlib import Path
 
 import numpy as np
 
 from goalward.simulate.policy import Policy
+from goalward.simulate.tasks import TASKS, SimulatedTask
 from goalward.simulate.trace import run_episode
 from goalward.simulate.world import World
 
@@ -63,6 +65,25 @@ class WalkPolicy(Policy):
             self.mind["stuck"] = True
         is_ahead = not self.mind["stuck"] and luck < STUCK + AHEAD
         return np.array([1.0 if is_ahead else 0.0])
+
+
+class SlowWalkPolicy(WalkPolicy):
+    """The same steps, so slowly that a stop comes in between."""
+
+    def act(self, world):
+        time.sleep(0.002)
+        return super().act(world)
+
+
+WALK = SimulatedTask(
+    name="walk",
+    instruction="walk to the end of the line",
+    time_out=14,
+    standard_horizon=12,
+    make_world=WalkWorld,
+    policies={"walker": WalkPolicy, "slow": SlowWalkPolicy},
+)
+TASKS.setdefault("walk", WALK)
 
 
 def walk_stage():

@@ -16,6 +16,7 @@ from goalward.cli.inspect import inspect_command
 from goalward.cli.predict import predict_command
 from goalward.cli.reproduce import reproduce_command
 from goalward.cli.simulate import simulate_command
+from goalward.cli.truth import truth_command
 from goalward.errors import GoalwardError
 
 app = App(
@@ -33,6 +34,7 @@ app.command(predict_command, name="predict")
 app.command(compare_command, name="compare")
 app.command(reproduce_command, name="reproduce")
 app.command(simulate_command, name="simulate")
+app.command(truth_command, name="truth")
 app.command(cache_app)
 
 

@@ -20,7 +20,9 @@ from goalward.cli.fit import FitBar
 from goalward.cli.read_arguments import CommaList, ReadArguments
 from goalward.config import PAPER_METHODS, EvaluationConfig, write_toml
 from goalward.errors import GoalwardError
+from goalward.metrics.frame_truth import FrameTruth, read_truth
 from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.embedded import located
 from goalward.rollouts.findings import some_of
 from goalward.run_folder import RunFolder
 
@@ -48,6 +50,7 @@ def evaluate_command(
     split_seed: int = 0,
     standard_horizon: int | None = None,
     policy: str | None = None,
+    truth: Path | None = None,
     force: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
     """Say how good a policy is from its rollouts: the main job, in one command.
@@ -64,6 +67,7 @@ def evaluate_command(
     - `goalward evaluate my_rollouts --out run --encoder effnet-lite0 --seeds 3` no model hub
     - `goalward evaluate my_rollouts --out run --folds 4` each episode is held out once
     - `goalward evaluate features.npz --out run --methods liveness` from features you bring
+    - `goalward evaluate simulated --out run` compares values with `simulated/truth.parquet`
     - `goalward compare run_a run_b` which of two policies is better
 
     Parameters
@@ -92,6 +96,9 @@ def evaluate_command(
         Steps in which the task is usually done. Default: what nine of ten successes needed.
     policy
         The policy's name in tables and comparisons. Default: the name of the data.
+    truth
+        What `goalward truth` measured: the values are compared with it. Default: truth.parquet in
+        the folder of the rollouts, if there is one.
     force
         Do everything again.
     """
@@ -108,8 +115,10 @@ def evaluate_command(
         standard_horizon=standard_horizon,
     )
     folder = RunFolder(out)
-    rollouts = _features(path, reading, embedding, config, folder)
-    _write_config(folder, path, rollouts, config, reading, embedding)
+    truth = _truth_file(path) if truth is None else truth
+    known = None if truth is None else read_truth(truth)
+    rollouts = _features(path, reading, embedding, config, folder, known)
+    _write_config(folder, path, rollouts, config, reading, embedding, truth)
     from goalward.experiments.evaluation import evaluate
 
     def tell(step: str, is_done: bool) -> None:
@@ -124,6 +133,7 @@ def evaluate_command(
             rollouts,
             config,
             folder,
+            truth=known,
             device=embedding.device,
             force=force,
             on_step=tell,
@@ -141,12 +151,19 @@ def _name_of(path: Path) -> str:
     return path.stem if path.is_file() else path.name
 
 
+def _truth_file(path: str) -> Path | None:
+    """Where `goalward truth` leaves its results, if they are there."""
+    usual = located(path) / "truth.parquet"
+    return usual if usual.is_file() else None
+
+
 def _features(
     path: str,
     reading: ReadArguments,
     embedding: EmbedArguments,
     config: EvaluationConfig,
     folder: RunFolder,
+    truth: FrameTruth | None,
 ) -> Rollouts:
     """The rollouts with features; what cannot work ends it before hours of embedding."""
     if _is_feature_file(path):
@@ -157,7 +174,7 @@ def _features(
     # torch takes seconds to import: only commands that need it pay.
     from goalward.experiments.evaluation import check_evaluation
 
-    check_evaluation(rollouts, config, folder, device=embedding.device)
+    check_evaluation(rollouts, config, folder, device=embedding.device, truth=truth)
     return rollouts if _is_feature_file(path) else embedding.embed(rollouts, reading)
 
 
@@ -188,6 +205,7 @@ def _write_config(
     config: EvaluationConfig,
     reading: ReadArguments,
     embedding: EmbedArguments,
+    truth: Path | None,
 ) -> None:
     def told(settings: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -203,6 +221,7 @@ def _write_config(
                 "path": str(Path(path).resolve()),
                 "sources": [source.format for source in rollouts.sources],
                 "features": rollouts.feature_layout,
+                **({} if truth is None else {"truth": str(truth.resolve())}),
             },
             **(
                 {}

@@ -1,24 +1,19 @@
 """`goalward truth`: what frames of a simulated data set are really worth."""
 
-import os
+from __future__ import annotations
+
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goalward.cli.console import error_console, plain
 from goalward.cli.progress import progress_bar
 from goalward.errors import GoalwardError
-from goalward.metrics.frame_truth import FrameTruth
-from goalward.simulate.branch_file import BranchFile
-from goalward.simulate.data_set import Plan, SimulatedDataSet, SimulationSettings
-from goalward.simulate.truth import (
-    HORIZONS_UNTIL_CAP,
-    Branching,
-    TaskStage,
-    branch_jobs,
-    measure,
-    sample_frames,
-)
+
+if TYPE_CHECKING:
+    from goalward.metrics.frame_truth import FrameTruth
+    from goalward.simulate.data_set import SimulationSettings
+    from goalward.simulate.truth import Branching
 
 # How the pictures look says nothing about what a frame is worth.
 _LOOKS = ("size",)
@@ -65,10 +60,23 @@ def truth_command(
     seed
         Which frames, and the luck in each future.
     workers
-        Processes at a time. Default: one per processor.
+        Processes that work at the same time. Default: the number of cores.
     out
         The table of results. Default: truth.parquet in the data set's folder.
     """
+    from goalward.metrics.frame_truth import FrameTruth
+    from goalward.simulate.branch_file import BranchFile
+    from goalward.simulate.data_set import SimulatedDataSet
+    from goalward.simulate.production import num_cores
+    from goalward.simulate.truth import (
+        HORIZONS_UNTIL_CAP,
+        Branching,
+        TaskStage,
+        branch_jobs,
+        measure,
+        sample_frames,
+    )
+
     console = error_console()
     _check("frames", frames)
     _check("rollouts", rollouts)
@@ -102,7 +110,7 @@ def truth_command(
         try:
             with progress_bar("futures", console, unit="futures") as update:
                 update(done, total)
-                for job, steps in measure(jobs, stage, workers or _num_processors()):
+                for job, steps in measure(jobs, stage, num_cores() if workers is None else workers):
                     file.add(job, steps)
                     done += len(steps)
                     update(done, total)
@@ -116,14 +124,10 @@ def _check(name: str, number: int) -> None:
         raise GoalwardError(f"--{name} must be at least 1, got {number}")
 
 
-def _num_processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _made_with(settings: SimulationSettings, branching: Branching) -> dict[str, Any]:
     """All that the steps of a branch depend on: the data set's own plan, the cap, the seed."""
+    from goalward.simulate.data_set import Plan
+
     plan = {field.name: getattr(settings, field.name) for field in fields(Plan)}
     kept = {name: value for name, value in plan.items() if name not in _LOOKS}
     kept["data_set_seed"] = kept.pop("seed")

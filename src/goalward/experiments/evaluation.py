@@ -7,6 +7,7 @@ Every step notes what it was made from (`steps.py`), and is skipped while that i
 
 import csv
 import io
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,12 +21,15 @@ from goalward.experiments.held_out import Fold, folds_of
 from goalward.experiments.steps import Steps, data_digest, digest
 from goalward.files import check_folder, written_whole
 from goalward.metrics.evaluation_scores import EvaluationScores, score_values
+from goalward.metrics.frame_truth import FrameTruth
+from goalward.metrics.known_frames import known_frames
+from goalward.metrics.truth_card import TruthCard, truth_card
 from goalward.report.evaluation_files import write_evaluation
 from goalward.rollouts.dataset import Rollouts
 from goalward.run_folder import RunFolder
 from goalward.training.fit import OnProgress
 from goalward.training.methods import stages_of
-from goalward.training.presets import hyperparameters
+from goalward.training.presets import Hyperparameters, hyperparameters
 from goalward.values.table import ValueTable, read_values
 
 # Part of every digest: raise it when the same inputs would give other files.
@@ -46,10 +50,17 @@ class Evaluation:
     held_out: np.ndarray
     scores: EvaluationScores
     steps_made: tuple[str, ...]
+    # Where the truth of some held-out frames was given.
+    truth: TruthCard | None = None
 
 
 def check_evaluation(
-    rollouts: Rollouts, config: EvaluationConfig, folder: RunFolder, *, device: str | None = None
+    rollouts: Rollouts,
+    config: EvaluationConfig,
+    folder: RunFolder,
+    *,
+    device: str | None = None,
+    truth: FrameTruth | None = None,
 ) -> None:
     """Say now what would end an evaluation later; needs outcomes, not features.
 
@@ -60,7 +71,9 @@ def check_evaluation(
         stages_of(method)
     hyperparameters(config.preset, **config.overrides)
     chosen_device(device)
-    _folds(rollouts, config)
+    folds = _folds(rollouts, config)
+    if truth is not None:
+        known_frames(truth, rollouts, held_out_episodes(folds, len(rollouts)))
     check_folder(folder.path)
 
 
@@ -78,12 +91,16 @@ def evaluate(
     config: EvaluationConfig,
     folder: RunFolder,
     *,
+    truth: FrameTruth | None = None,
     device: str | None = None,
     force: bool = False,
     on_step: OnStep | None = None,
     on_fit_progress: OnProgress | None = None,
 ) -> Evaluation:
     """Evaluate a policy from its rollouts with features; all results go into the folder.
+
+    With the truth of some frames, every method is also compared with that, on those of the frames
+    whose episodes are held out.
 
     Stopped at any moment, the same call goes on where it was. Called again with the same inputs
     it makes nothing anew.
@@ -107,6 +124,7 @@ def evaluate(
         _RECIPE, data_digest(rollouts), split, config.methods, config.seeds, numbers.as_dict()
     )
     judged = digest(_REPORT, fit_inputs, config.standard_horizon, config.policy)
+    scored = judged if truth is None else digest(judged, _facts(truth))
 
     def fit_networks() -> Sequence[Any]:
         fitted = fitted_values.fit(
@@ -137,19 +155,53 @@ def evaluate(
     step("values", fit_inputs, predict_values)
     values = read_values(folder.values)
     held_out = held_out_episodes(folds, len(rollouts))
-    scores: list[EvaluationScores] = []
+    judgement: list[tuple[EvaluationScores, TruthCard | None]] = []
 
-    def judge() -> Sequence[Any]:
+    def judge() -> None:
         training = folds[0].training if len(folds) == 1 else None
         found = score_values(values, rollouts, held_out, training, config.standard_horizon)
-        scores.append(found)
-        return write_evaluation(folder, found, rollouts, config)
+        card = _against_truth(truth, values, rollouts, held_out, found, numbers)
+        judgement.append((found, card))
 
-    step("scores", judged, judge)
-    if not scores:
-        training = folds[0].training if len(folds) == 1 else None
-        scores.append(score_values(values, rollouts, held_out, training, config.standard_horizon))
-    return Evaluation(folder, values, held_out, scores[0], tuple(made))
+    def judge_and_write() -> Sequence[Any]:
+        judge()
+        scores, card = judgement[0]
+        return write_evaluation(folder, scores, rollouts, config, card)
+
+    step("scores", scored, judge_and_write)
+    if not judgement:
+        judge()
+    scores, card = judgement[0]
+    return Evaluation(folder, values, held_out, scores, tuple(made), card)
+
+
+def _facts(truth: FrameTruth) -> tuple[Any, ...]:
+    frames = list(zip(truth.episode_ids, truth.frame_indices.tolist(), strict=True))
+    return frames, truth.steps.tolist(), truth.cap, truth.made_with
+
+
+def _against_truth(
+    truth: FrameTruth | None,
+    values: ValueTable,
+    rollouts: Rollouts,
+    held_out: np.ndarray,
+    scores: EvaluationScores,
+    numbers: Hyperparameters,
+) -> TruthCard | None:
+    if truth is None:
+        return None
+    known = known_frames(truth, rollouts, held_out)
+    if known.num_frames == 0:
+        warnings.warn(
+            f"the truth of {truth.num_frames} frames is given, but none of their episodes is held "
+            "out: --folds 2 would hold out all",
+            stacklevel=2,
+        )
+        return None
+    # The discount that methods with one learned with serves all as a common scale.
+    discount = numbers.for_horizon(scores.time_limit).discount
+    assert discount is not None
+    return truth_card(values, known, discount=discount, standard_horizon=scores.standard_horizon)
 
 
 def held_out_episodes(folds: Sequence[Fold], num_episodes: int) -> np.ndarray:

@@ -89,18 +89,22 @@ def beside_the_paper(results: Results, paper: PaperResults) -> list[Beside]:
     """A table per encoder and size with methods down, and one with encoders down.
 
     A star marks ours where it differs from our `liveness` (Alexander-Govern over all methods,
-    then Welch in pairs, adjusted by Benjamini-Hochberg).
+    then Welch in pairs, adjusted by Benjamini-Hochberg). Beside an encoder that the paper does
+    not have stands the paper's first one, and the heading says so.
     """
     tables: list[Beside] = []
     for encoder in results.encoders:
+        theirs = _nearest_encoder(encoder, paper)
         for size in results.sizes:
             cards = results.cards(encoder, size)
             reported = {
-                (method, metric): paper.get((encoder, size, method, metric), _NOT_THERE)
+                (method, metric): paper.get((theirs, size, method, metric), _NOT_THERE)
                 for method in cards
                 for metric in PAPER_METRICS
             }
             heading = f"{encoder}, {size} training episodes"
+            if theirs != encoder:
+                heading += f" (the paper's: {theirs})"
             tables.append(_beside(heading, "method", cards, reported, REFERENCE))
     if len(results.encoders) > 1 and REFERENCE in results.methods:
         size = max(results.sizes)
@@ -113,6 +117,12 @@ def beside_the_paper(results: Results, paper: PaperResults) -> list[Beside]:
         heading = f"encoders, {REFERENCE}, {size} training episodes"
         tables.append(_beside(heading, "encoder", cards, reported, results.encoders[0]))
     return tables
+
+
+def _nearest_encoder(encoder: str, paper: PaperResults) -> str:
+    """Which of the paper's encoders stands beside this one."""
+    known = list(dict.fromkeys(name for name, *_ in paper))
+    return encoder if encoder in known or not known else known[0]
 
 
 def claims(results: Results) -> list[Claim]:

@@ -2,7 +2,8 @@
 
 Those of the paper's case studies are part of the package, in `recipes/<name>/`, so that they are
 there after `pip install` as well: `recipe.toml`, and `paper_results.csv` with what the paper
-reports. Any other recipe is given by its path, and may have a `paper_results.csv` beside it.
+reports. Any other recipe is given by its path; it may have a `paper_results.csv` beside it, or name
+the case study of the paper that it is to be compared with.
 
 | key | what | default |
 |---|---|---|
@@ -16,6 +17,7 @@ reports. Any other recipe is given by its path, and may have a `paper_results.cs
 | `preset`, `methods` | as for `goalward fit` | `"default"`, the paper's five |
 | `seeds` | networks per method | 5 |
 | `sizes` | numbers of training episodes, half of them successes | |
+| `paper` | the case study of the paper whose numbers stand beside | `paper_results.csv` beside |
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -126,7 +128,10 @@ def read_recipe(path: Path) -> Recipe:
         if "encoders" in content:
             raise GoalwardError(f"{path}: without cameras there is nothing for encoders to encode")
         content["encoders"] = (NO_ENCODER,)
-    beside = path.parent / _PAPER_RESULTS
+    case = content.pop("paper", None)
+    if case is not None and case not in case_studies():
+        raise GoalwardError(f"{path}: paper must be one of {', '.join(case_studies())}, got {case}")
+    beside = (_RECIPES / case if case else path.parent) / _PAPER_RESULTS
     return Recipe(
         name=path.parent.resolve().name,
         data=data,
@@ -190,6 +195,7 @@ _KEYS: Mapping[str, _Kind] = {
     "n_obs_steps": _COUNT,
     "standard_horizon": _Kind(_COUNT.words, _is_count, required=True),
     "preset": _TEXT,
+    "paper": _TEXT,
     "methods": _SOME_NAMES,
     "seeds": _COUNT,
     "sizes": _Kind(

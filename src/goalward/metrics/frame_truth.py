@@ -187,6 +187,8 @@ def read_truth(path: str | Path) -> FrameTruth:
     caps = table["cap"].unique().to_pylist()
     if len(caps) > 1 or caps[0] is None:
         raise GoalwardError(f"{path}: its branches have different caps {caps}: they do not compare")
+    if (table["branch"].to_numpy() < 0).any():
+        raise GoalwardError(f"{path}: has a branch below 0")
     keys = zip(*(table[name].to_pylist() for name in _COLUMNS[:3]), strict=True)
     branches = dict(zip(keys, table["steps"].to_pylist(), strict=True))
     if len(branches) < table.num_rows:

@@ -22,6 +22,15 @@ ONE_EPISODE = "an interval over episodes needs at least two episodes of each kin
 
 
 @dataclass(frozen=True)
+class ZeroTest:
+    """Could a score be zero with other seeds and episodes? None and the reason if nobody knows."""
+
+    statistic: float | None
+    p_value: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class OverSeeds:
     """A score over training seeds: mean, standard deviation (n - 1), t interval of the mean."""
 
@@ -94,6 +103,28 @@ def standard_error(score: Weighable) -> Score:
     if reason:
         return Score(None, reason)
     return Score(float(_variance(score, with_seeds=False)[1]) ** 0.5)
+
+
+def zero_test(score: Weighable) -> ZeroTest:
+    """A t-test that the score over all possible seeds and episodes is zero, two-sided.
+
+    For differences: its p value is at most 0.05 where 0 lies outside the 95 % interval of
+    `over_seeds_and_episodes`.
+
+    >>> from goalward.metrics.weighing import FrameMean
+    >>> differences = FrameMean(np.array([[1.0, 2, 3]]), np.ones(3), scale="line")
+    >>> found = zero_test(differences)        # 2 / (1 / sqrt(3)), 2 degrees of freedom
+    >>> round(found.statistic, 3), round(found.p_value, 4)
+    (3.464, 0.0742)
+    """
+    reason = no_interval_because(score)
+    if reason:
+        return ZeroTest(None, None, reason)
+    estimate, variance, freedom = _variance(score, with_seeds=True)
+    if variance == 0:
+        return ZeroTest(None, float(estimate == 0), "neither seeds nor episodes vary")
+    statistic = float(estimate / np.sqrt(variance))
+    return ZeroTest(statistic, float(2 * special.stdtr(freedom, -abs(statistic))))
 
 
 def limits(

@@ -9,11 +9,14 @@ from goalward.config import EvaluationConfig
 from goalward.files import written_whole
 from goalward.metrics.evaluation_scores import EvaluationScores
 from goalward.metrics.policy_answers import Rate
-from goalward.metrics.score import Interval, Score
-from goalward.metrics.scorecard import MEANINGS, CardRow
+from goalward.metrics.scorecard import MEANINGS
+from goalward.metrics.truth_card import TruthCard
 from goalward.report.figures import metric_bars, reliability_figure, save_figure
+from goalward.report.score_json import interval_json, row_json, score_json, tests_json
 from goalward.report.summary import summary
 from goalward.report.tables import score_table
+from goalward.report.truth_json import truth_as_json
+from goalward.report.truth_table import chance_table, truth_csv, truth_figure, value_table
 from goalward.rollouts.dataset import Rollouts
 from goalward.run_folder import RunFolder
 
@@ -21,14 +24,27 @@ _PAPER_METRICS = ("success", "failure", "composite")
 
 
 def write_evaluation(
-    folder: RunFolder, scores: EvaluationScores, rollouts: Rollouts, config: EvaluationConfig
+    folder: RunFolder,
+    scores: EvaluationScores,
+    rollouts: Rollouts,
+    config: EvaluationConfig,
+    truth: TruthCard | None = None,
 ) -> list[Path]:
     """Write every file that people read, and name them."""
     written = [folder.scores, folder.summary]
-    _write_text(folder.scores, json.dumps(scores_as_json(scores, rollouts), indent=1) + "\n")
-    _write_text(folder.summary, summary(scores, rollouts, config.policy))
-    for name, metrics in (("paper_metrics", _PAPER_METRICS), ("all_scores", tuple(MEANINGS))):
-        table = score_table(scores.cards, metrics, scores.tests)
+    numbers = scores_as_json(scores, rollouts)
+    numbers |= {} if truth is None else {"truth": truth_as_json(truth)}
+    _write_text(folder.scores, json.dumps(numbers, indent=1) + "\n")
+    _write_text(folder.summary, summary(scores, rollouts, config.policy, truth))
+    tables = {
+        "paper_metrics": score_table(scores.cards, _PAPER_METRICS, scores.tests),
+        "all_scores": score_table(scores.cards, tuple(MEANINGS), scores.tests),
+    }
+    if truth is not None:
+        tables |= {"truth": value_table(truth), "truth_chances": chance_table(truth)}
+        _write_text(folder.tables / "truth.csv", truth_csv(truth))
+        written.append(folder.tables / "truth.csv")
+    for name, table in tables.items():
         for suffix, text in ((".md", table.markdown()), (".tex", table.latex())):
             path = folder.tables / f"{name}{suffix}"
             _write_text(path, text)
@@ -37,6 +53,8 @@ def write_evaluation(
         "paper_metrics": metric_bars(scores.cards, _PAPER_METRICS, scores.tests),
         "calibration": reliability_figure(scores.calibration),
     }
+    if truth is not None:
+        figures["truth"] = truth_figure(truth)
     for name, figure in figures.items():
         save_figure(figure, folder.figures / name)
         written += [folder.figures / f"{name}.png", folder.figures / f"{name}.svg"]
@@ -57,9 +75,9 @@ def scores_as_json(scores: EvaluationScores, rollouts: Rollouts) -> dict[str, An
             "num_time_out": policy.num_time_out,
             "num_failure": policy.num_failure,
             "steps_to_success": {
-                "median": _score(policy.steps.median),
-                "quarter": _score(policy.steps.quarter),
-                "three_quarters": _score(policy.steps.three_quarters),
+                "median": score_json(policy.steps.median),
+                "quarter": score_json(policy.steps.quarter),
+                "three_quarters": score_json(policy.steps.three_quarters),
             },
             "time_outs_on_their_way": _rate(policy.time_outs.on_their_way),
             "time_outs": [
@@ -73,8 +91,8 @@ def scores_as_json(scores: EvaluationScores, rollouts: Rollouts) -> dict[str, An
                     policy.time_outs.episodes, policy.time_outs.steps_to_go, strict=True
                 )
             ],
-            "success_rate_with_twice_the_time": _score(policy.more_time.value)
-            | {"interval": _interval(policy.more_time.interval)},
+            "success_rate_with_twice_the_time": score_json(policy.more_time.value)
+            | {"interval": interval_json(policy.more_time.interval)},
             "watch_first": [
                 {
                     "episode": rollouts[found.episode].id,
@@ -90,31 +108,12 @@ def scores_as_json(scores: EvaluationScores, rollouts: Rollouts) -> dict[str, An
         "standard_horizon": scores.standard_horizon,
         "time_limit": scores.time_limit,
         "methods": {
-            method: {name: _row(row) for name, row in card.items()}
+            method: {name: row_json(row) for name, row in card.items()}
             | {"calibration": _calibration(scores, method)}
             for method, card in scores.cards.items()
         },
-        "significance": {
-            metric: {
-                f"{pair.first} against {pair.second}": {
-                    "p_adjusted": pair.adjusted,
-                    "differs": pair.differs,
-                }
-                for pair in tests.pairs
-            }
-            for metric, tests in scores.tests.items()
-        },
+        "significance": {metric: tests_json(tests) for metric, tests in scores.tests.items()},
     }
-
-
-def _score(score: Score) -> dict[str, Any]:
-    return {"value": score.value} | ({"reason": score.reason} if score.reason else {})
-
-
-def _interval(interval: Interval) -> dict[str, Any]:
-    if interval.low is None:
-        return {"reason": interval.reason}
-    return {"low": interval.low, "high": interval.high, "level": interval.level}
 
 
 def _rate(rate: Rate) -> dict[str, Any]:
@@ -122,25 +121,14 @@ def _rate(rate: Rate) -> dict[str, Any]:
         "value": rate.value,
         "count": rate.count,
         "total": rate.total,
-        "interval": _interval(rate.interval),
+        "interval": interval_json(rate.interval),
     }
-
-
-def _row(row: CardRow) -> dict[str, Any]:
-    mean = row.over_seeds.mean
-    entry: dict[str, Any] = {
-        "mean": mean.value,
-        "sd": row.over_seeds.standard_deviation.value,
-        "interval": _interval(row.interval),
-        "by_seed": [score.value for score in row.by_seed],
-    }
-    return entry | ({"reason": mean.reason} if mean.reason else {})
 
 
 def _calibration(scores: EvaluationScores, method: str) -> dict[str, Any]:
     found = scores.calibration[method]
     return {
-        "brier": _score(found.brier),
-        "expected_error": _score(found.expected_error),
+        "brier": score_json(found.brier),
+        "expected_error": score_json(found.expected_error),
         "num_frames": found.num_frames,
     }

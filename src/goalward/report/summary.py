@@ -6,7 +6,9 @@ from goalward.metrics.evaluation_scores import EvaluationScores
 from goalward.metrics.policy_answers import Rate
 from goalward.metrics.score import Interval
 from goalward.metrics.scorecard import MEANINGS, CardRow
+from goalward.metrics.truth_card import TruthCard
 from goalward.report.tables import escaped_markdown
+from goalward.report.truth_words import truth_lines
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted, some_of
 
@@ -15,8 +17,13 @@ _CHANCE = 0.5
 _SHOWN = ("success", "failure", "composite", "composite_at_threshold", "frame_auroc", "spearman")
 
 
-def summary(scores: EvaluationScores, rollouts: Rollouts, policy: str) -> str:
+def summary(
+    scores: EvaluationScores, rollouts: Rollouts, policy: str, truth: TruthCard | None = None
+) -> str:
     """The summary of an evaluation in Markdown."""
+    against_truth = (
+        [] if truth is None else ["## How far the values are from the truth", *truth_lines(truth)]
+    )
     parts = [
         f"# {escaped_markdown(policy)}",
         *_policy_lines(scores, rollouts),
@@ -24,6 +31,7 @@ def summary(scores: EvaluationScores, rollouts: Rollouts, policy: str) -> str:
         *_watch_lines(scores, rollouts),
         "## How far the values can be trusted",
         *_trust_lines(scores),
+        *against_truth,
         "## How it was done",
         *_method_lines(scores, rollouts),
     ]

@@ -35,16 +35,16 @@ class Habits:
     # Spread of where the fingers close around the corner, along each axis (half of it in height).
     grasp_error: float = 0.009
     # Spread of where the corner is let go, along each axis.
-    target_error: float = 0.016
+    target_error: float = 0.034
     # The mean share of the way to the far corner that is left out, drawn exponentially.
-    short_share: float = 0.05
+    short_share: float = 0.10
     # Chance per step that the carrying fingers open by themselves.
-    slip_chance: float = 0.014
+    slip_chance: float = 0.025
     # Chance per step of stopping to think, and for how many steps on average.
-    pause_chance: float = 0.02
+    pause_chance: float = 0.03
     pause_steps: float = 8.0
     # Slowest and fastest attempt, as a share of the hand's top speed.
-    speed: tuple[float, float] = (0.35, 0.85)
+    speed: tuple[float, float] = (0.3, 0.7)
     # Spread of the hand's velocity from step to step, as a share of its top speed.
     tremor: float = 0.03
     # How long it takes to notice that the towel has slipped, on average.

@@ -25,7 +25,7 @@ PINCH_NAMES = tuple(f"pinch_{vertex}" for vertex in range(NUM_VERTICES))
 # in the same place, and the pictures flicker where they do.
 _SCENE = """
 <mujoco model="towel">
-  <option timestep="{step}" solver="CG" iterations="30" tolerance="1e-6" integrator="implicitfast"/>
+  <option timestep="{step}" solver="CG" iterations="40" tolerance="1e-6" integrator="implicitfast"/>
   <size memory="128M"/>
   <visual>
     <headlight ambient=".45 .45 .45" diffuse=".45 .45 .45" specular="0 0 0"/>
@@ -65,12 +65,12 @@ _SCENE = """
             contype="0" conaffinity="0"/>
     </body>
     <flexcomp name="towel" type="grid" dim="2" count="{side} {side} 1"
-              spacing="{spacing} {spacing} {spacing}" pos="0 0 .006" radius=".003" mass=".08"
+              spacing="{spacing} {spacing} {spacing}" pos="0 0 .006" radius=".004" mass=".08"
               material="towel">
-      <edge equality="true" damping=".002"/>
+      <edge equality="true" damping=".02"/>
       <contact selfcollide="sap" internal="false" condim="3" friction=".9 .01 .001"
                solref=".01 1"/>
-      <elasticity young="3e4" poisson=".1" thickness="1e-3" elastic2d="bend"/>
+      <elasticity young="1e4" poisson=".1" thickness="1e-3" elastic2d="bend"/>
     </flexcomp>
   </worldbody>
   <equality>

@@ -107,8 +107,9 @@ class SimulationSettings(Plan):
     natural_success_rate: float | None = field(init=False)
 
     def __post_init__(self) -> None:
-        known = self.natural_successes is not None and self.natural_attempts
-        rate = self.natural_successes / self.natural_attempts if known else None
+        rate = None
+        if self.natural_successes is not None and self.natural_attempts:
+            rate = self.natural_successes / self.natural_attempts
         object.__setattr__(self, "natural_success_rate", rate)
 
     def write(self, path: Path) -> None:
@@ -132,7 +133,7 @@ class SimulationSettings(Plan):
 def differences(there: Plan, wanted: Plan) -> list[str]:
     """What the settings of a data set say other than what is wanted, as a person would say it."""
     found: list[str] = []
-    for name in (field.name for field in fields(wanted) if not field.name.startswith("natural")):
+    for name in (each.name for each in fields(wanted) if not each.name.startswith("natural")):
         old, new = getattr(there, name), getattr(wanted, name)
         if name == "versions":
             found += [

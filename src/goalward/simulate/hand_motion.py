@@ -49,13 +49,16 @@ def motion_towards(
     yaw: float | None = None,
     turn: float | None = None,
     gain: float = 1.0,
+    turn_gain: float | None = None,
 ) -> FloatArray:
     """The action that brings the hand to the target, gripper straight down.
 
     `yaw` is the angle the hand should have, the nearer of the two that look alike for two fingers;
     `turn` is an angle to turn by from now. With neither the hand keeps its yaw; a tilt is always
     taken out. `gain` asks for more than the way that is left, as the controller falls short of
-    what it is asked. All numbers are within [-1, 1].
+    what it is asked; `turn_gain`, where it differs, for more or less of the turn: near the base
+    the wrist is almost singular, and a hasty turn throws the hand aside. All numbers are within
+    [-1, 1].
 
     >>> down = np.diag([1.0, -1.0, -1.0])
     >>> motion_towards(np.zeros(3), down, np.array([0.05, 0.0, -0.2]), grip=CLOSED).round(9) + 0.0
@@ -71,7 +74,7 @@ def motion_towards(
     motion = np.concatenate(
         [
             gain * (np.asarray(target) - hand) / METRES_PER_UNIT,
-            gain * rotation_vector / RADIANS_PER_UNIT,
+            (gain if turn_gain is None else turn_gain) * rotation_vector / RADIANS_PER_UNIT,
             [grip],
         ]
     )

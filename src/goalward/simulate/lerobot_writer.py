@@ -198,7 +198,7 @@ class LeRobotWriter:
 
 def _vector_column(values: npt.NDArray[np.float32]) -> pa.Array:
     """Vectors of one number are plain numbers, as in the library."""
-    num_frames, width = values.shape
+    width = values.shape[1]
     flat = pa.array(np.ascontiguousarray(values, dtype=np.float32).reshape(-1))
     return flat if width == 1 else pa.FixedSizeListArray.from_arrays(flat, width)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from goalward.simulate.extras import missing_extra
 from goalward.simulate.gl import choose_gl
@@ -41,7 +42,10 @@ _BOWL = "akita_black_bowl_1"
 _PLATE = "plate_1"
 _RAMEKIN = "glazed_rim_porcelain_ramekin_1"
 _FIXTURES = ("wooden_cabinet_1", "flat_stove_1")
-_FINGER_PADS = ("gripper0_finger1_pad_collision", "gripper0_finger2_pad_collision")
+_FINGERS = (
+    ("gripper0_finger1_collision", "gripper0_finger1_pad_collision"),
+    ("gripper0_finger2_collision", "gripper0_finger2_pad_collision"),
+)
 # LIBERO places objects a few centimetres above the table; this many steps later they lie still.
 _NUM_FALLING_STEPS = 10
 _STAND_STILL_OPEN = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0])
@@ -108,7 +112,11 @@ class LiberoWorld(World):
         )
         self._fixtures = [self.env.obj_body_id[name] for name in _FIXTURES]
         self._first_fixture_poses = self._fixture_poses()
-        self._finger_pads = [self.model.geom(name).id for name in _FINGER_PADS]
+        self._fingers = [[self.model.geom(name).id for name in names] for names in _FINGERS]
+        of_hand = [
+            self.model.body(body).name.startswith("gripper0_") for body in range(self.model.nbody)
+        ]
+        self._is_of_hand = np.array(of_hand)[self.model.geom_bodyid]
         self._num_at_goal = 0
 
     # ---------------------------------------------------------------- World
@@ -138,8 +146,11 @@ class LiberoWorld(World):
         return self._num_at_goal >= self.goal_steps
 
     def holds(self) -> bool:
-        """Both finger pads touch the bowl."""
-        return all(self._touches_bowl(self._geoms_in_contact == pad) for pad in self._finger_pads)
+        """Both fingers touch the bowl; or it touches the hand alone, wedged behind a finger."""
+        touching = self._geoms_at_bowl()
+        if all(np.isin(finger, touching).any() for finger in self._fingers):
+            return True
+        return len(touching) > 0 and bool(self._is_of_hand[touching].all())
 
     def proprioception(self) -> FloatArray:
         """Position of the hand, its rotation as axis times angle, both finger joints.
@@ -154,8 +165,7 @@ class LiberoWorld(World):
         return np.concatenate([self.hand(), angle * axis, self.fingers()])
 
     def state(self) -> FloatArray:
-        ramekin = self.data.xpos[self._ramekin]
-        return np.concatenate([self.bowl(), self.bowl_up(), self.plate(), ramekin])
+        return np.concatenate([self.bowl(), self.bowl_up(), self.plate(), self.ramekin()])
 
     def snapshot(self) -> FloatArray:
         return np.concatenate(
@@ -192,7 +202,7 @@ class LiberoWorld(World):
         return bool(
             plate[2] <= bowl[2]
             and np.linalg.norm(plate[:2] - bowl[:2]) < _ON_PLATE_M
-            and self._touches_bowl(self._bodies_in_contact == self._plate)
+            and self._plate in self.model.geom_bodyid[self._geoms_at_bowl()]
         )
 
     def hand(self) -> FloatArray:
@@ -217,23 +227,20 @@ class LiberoWorld(World):
     def plate(self) -> FloatArray:
         return np.array(self.data.xpos[self._plate])
 
+    def ramekin(self) -> FloatArray:
+        return np.array(self.data.xpos[self._ramekin])
+
     # ---------------------------------------------------------------- inside
 
     @property
     def _robot(self) -> Any:
         return self.env.robots[0]
 
-    @property
-    def _geoms_in_contact(self) -> np.ndarray:
-        return self.data.contact.geom
-
-    @property
-    def _bodies_in_contact(self) -> np.ndarray:
-        return self.model.geom_bodyid[self._geoms_in_contact]
-
-    def _touches_bowl(self, one_of_the_pair: np.ndarray) -> bool:
-        """Whether the bowl is the other of a pair in contact; (contacts, 2) with what to look for."""
-        return bool(np.any(one_of_the_pair & (self._bodies_in_contact[:, ::-1] == self._bowl)))
+    def _geoms_at_bowl(self) -> npt.NDArray[np.int32]:
+        """What touches the bowl."""
+        pairs = self.data.contact.geom
+        is_bowl = self.model.geom_bodyid[pairs] == self._bowl
+        return pairs[is_bowl[:, ::-1]]
 
     def _place_everything(self) -> None:
         # A reset works out forces before it moves the cabinet and the stove: from where they first

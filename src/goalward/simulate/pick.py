@@ -61,7 +61,9 @@ class PickWorld(RobosuiteWorld):
     def holds(self) -> bool:
         """Both finger pads touch the can."""
         return bool(
-            self.env._check_grasp(gripper=self._gripper, object_geoms=self._can_object.contact_geoms)
+            self.env._check_grasp(
+                gripper=self._gripper, object_geoms=self._can_object.contact_geoms
+            )
         )
 
     def at_goal(self) -> bool:
@@ -72,7 +74,9 @@ class PickWorld(RobosuiteWorld):
         """
         can = self.can()
         away = float(np.linalg.norm(can - self.hand())) > _LET_GO_M
-        return away and bool(np.all(self._compartment_low < can) and np.all(can < self._compartment_high))
+        return away and bool(
+            np.all(self._compartment_low < can) and np.all(can < self._compartment_high)
+        )
 
     # ---------------------------------------------------------------- what policies read
 

@@ -37,12 +37,12 @@ class PickSkill:
     """How well the script does it. Errors are drawn anew at each attempt."""
 
     # Standard deviations, in each horizontal direction, of where the can and its place are believed.
-    grasp_error_m: float = 0.016
-    place_error_m: float = 0.03
+    grasp_error_m: float = 0.018
+    place_error_m: float = 0.032
     # Standard deviation of the noise on each number of a motion, all within [-1, 1].
     action_noise: float = 0.1
     # Chance at each step with the can in the air that the fingers open for a moment.
-    slip_chance: float = 0.012
+    slip_chance: float = 0.015
     fewest_slip_steps: int = 6
     most_slip_steps: int = 9
     # The furthest ahead the hand aims: how fast it moves.
@@ -96,7 +96,7 @@ class PickScript(Policy[PickWorld]):
         if length > self.skill.pace_m:
             way *= self.skill.pace_m / length
         action = motion_towards(
-            hand, world.hand_rotation(), hand + way, grip=self._grip(), yaw=_YAW, gain=_GAIN
+            hand, world.hand_rotation(), hand + way, grip=self._grip(world), yaw=_YAW, gain=_GAIN
         )
         return shaken(action, self.generator, self.skill.action_noise)
 
@@ -111,7 +111,7 @@ class PickScript(Policy[PickWorld]):
     def _approach(self, world: PickWorld) -> FloatArray:
         over = self._above(world.can() + self.mind["grasp_error"])
         left = _within_reach(over, world.arm_base()) - world.hand()
-        if np.linalg.norm(left) < 0.012 or self._longer_than(60):
+        if np.linalg.norm(left) < 0.015 or self._longer_than(40):
             self._enter("descend", world)
             # From here on it looks no more: what it pushes aside on its way down, it misses.
             upright = abs(float(world.can_axis()[2]))
@@ -122,7 +122,8 @@ class PickScript(Policy[PickWorld]):
 
     def _descend(self, world: PickWorld) -> FloatArray:
         target = np.array(self.mind["anchor"])
-        if self._near(world, height=max(target[2], _LOWEST_M)) or self._longer_than(25):
+        # An arm that presses on a wall for long straightens, and a straight one hardly moves again.
+        if self._near(world, height=max(target[2], _LOWEST_M)) or self._longer_than(17):
             self._enter("close", world)
         return target
 
@@ -141,12 +142,11 @@ class PickScript(Policy[PickWorld]):
         return target
 
     def _carry(self, world: PickWorld) -> FloatArray:
-        left = world.goal() + _PLACE_FROM_GOAL + self.mind["place_error"] - world.can()
+        left = self._way_left(world)
         target = self._above(world.hand() + left)
-        self.mind["way_left_m"] = float(np.linalg.norm(left[:2]))
         if self._lost(world):
             self._fail("drop", world)
-        elif self.mind["way_left_m"] < 0.015 or self._longer_than(90):
+        elif _horizontal(left) < 0.015 or self._longer_than(90):
             self._enter("lower", world)
         return target
 
@@ -154,7 +154,7 @@ class PickScript(Policy[PickWorld]):
         target = np.array([*self.mind["anchor"][:2], world.hand()[2] - 0.04])
         if self._lost(world):
             self._fail("drop", world)
-        elif world.can()[2] < world.goal()[2] + _LET_FALL_M or self._longer_than(14):
+        elif world.can()[2] < world.goal()[2] + _LET_FALL_M or self._longer_than(10):
             self._enter("release", world)
         return target
 
@@ -181,7 +181,6 @@ class PickScript(Policy[PickWorld]):
             "phase": "rise",
             "steps_in_phase": 0,
             "anchor": world.hand().tolist(),
-            "way_left_m": float("inf"),
             "grasp_error": error(self.skill.grasp_error_m),
             "place_error": error(self.skill.place_error_m),
         }
@@ -198,10 +197,11 @@ class PickScript(Policy[PickWorld]):
         else:
             self._enter("give up", world)
 
-    def _grip(self) -> float:
+    def _grip(self, world: PickWorld) -> float:
         """Closed while it has the can or thinks so, unless the fingers slip."""
         phase = self.mind["phase"]
-        on_its_way = phase == "lift" or (phase == "carry" and self.mind["way_left_m"] > 0.1)
+        # Not near the place: what slips there falls into the compartment all the same.
+        on_its_way = phase in ("lift", "carry") and _horizontal(self._way_left(world)) > 0.1
         if on_its_way and self.generator.random() < self.skill.slip_chance:
             self.mind["slip_steps_left"] = int(
                 self.generator.integers(
@@ -212,6 +212,10 @@ class PickScript(Policy[PickWorld]):
             self.mind["slip_steps_left"] -= 1
             return OPEN
         return CLOSED if phase in ("close", "lift", "carry", "lower") else OPEN
+
+    def _way_left(self, world: PickWorld) -> FloatArray:
+        """From the can to where it believes the can should go."""
+        return world.goal() + _PLACE_FROM_GOAL + self.mind["place_error"] - world.can()
 
     def _longer_than(self, steps: int) -> bool:
         return self.mind["steps_in_phase"] > steps
@@ -233,3 +237,7 @@ def _within_reach(target: FloatArray, base: FloatArray) -> FloatArray:
     if length > _REACH_M:
         out = out * (_REACH_M / length)
     return np.array([*(base[:2] + out), max(target[2], _LOWEST_M)])
+
+
+def _horizontal(way: FloatArray) -> float:
+    return float(np.linalg.norm(way[:2]))

@@ -75,9 +75,7 @@ def simulate(
             pictures = _draw(workers, chosen, settings, world, data_set, on_progress)
         # Numbers beyond the last one taken were run or not as workers had time.
         natural = [successes[number] for number in range(chosen[-1] + 1)]
-        settings = replace(
-            settings, natural_successes=sum(natural), natural_attempts=len(natural)
-        )
+        settings = replace(settings, natural_successes=sum(natural), natural_attempts=len(natural))
         _write_results(data_set, settings, world, chosen, pictures)
     return settings
 
@@ -238,9 +236,7 @@ def _draw(
     for _, sums in workers.results(iter(jobs)):
         by_episode.append(sums)
         on_progress("pictures", len(by_episode), len(jobs))
-    return {
-        camera: reduce(add, (sums[camera] for sums in by_episode)) for camera in world.cameras
-    }
+    return {camera: reduce(add, (sums[camera] for sums in by_episode)) for camera in world.cameras}
 
 
 # ---------------------------------------------------------------- tables
@@ -291,7 +287,9 @@ def _write_checksums(data_set: SimulatedDataSet, info: bytes) -> None:
         if path.is_file() and path not in left_out and data_set.attempts_folder not in path.parents:
             with path.open("rb") as file:
                 checksums[path] = hashlib.file_digest(file, "sha256").hexdigest()
-    lines = sorted((path.relative_to(data_set.path).as_posix(), checksums[path]) for path in checksums)
+    lines = sorted(
+        (path.relative_to(data_set.path).as_posix(), checksums[path]) for path in checksums
+    )
     with written_whole(data_set.checksums_file) as temporary:
         temporary.write_text(
             "".join(f"{checksum}  {name}\n" for name, checksum in lines), encoding="utf-8"

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from goalward.errors import GoalwardError
@@ -28,6 +30,9 @@ class SimulatedTask:
         return next(iter(self.policies))
 
     def make_policy(self, name: str) -> Policy[Any]:
+        """A policy by its name, or a diffusion policy by the path of its weights."""
+        if name.endswith(".safetensors"):
+            return _diffusion(Path(name))
         if name not in self.policies:
             raise GoalwardError(
                 f"no policy {name!r} for {self.name}: there are {', '.join(self.policies)}"
@@ -45,4 +50,105 @@ def find_task(name: str) -> SimulatedTask:
     return TASKS[name]
 
 
-TASKS: dict[str, SimulatedTask] = {}
+# The learned policy of the square task; case_studies/square/README.md says how it was trained.
+SQUARE_WEIGHTS = Path(__file__).parent / "weights" / "square_diffusion.safetensors"
+
+
+def _diffusion(weights: Path) -> Policy[Any]:
+    from goalward.simulate.diffusion_policy import DiffusionPolicy
+
+    return DiffusionPolicy(weights)
+
+
+def _square_world() -> World:
+    from goalward.simulate.square import SquareWorld
+
+    return SquareWorld()
+
+
+def _square_script(habits: str) -> Policy[Any]:
+    from goalward.simulate.square_policy import SQUARE_HABITS, SquareScript
+
+    return SquareScript(SQUARE_HABITS[habits])
+
+
+def _pick_world() -> World:
+    from goalward.simulate.pick import PickWorld
+
+    return PickWorld()
+
+
+def _pick_script(skill: str) -> Policy[Any]:
+    from goalward.simulate.pick_policy import PICK_SKILLS, PickScript
+
+    return PickScript(PICK_SKILLS[skill])
+
+
+def _cloth_world() -> World:
+    from goalward.simulate.cloth import ClothWorld
+
+    return ClothWorld()
+
+
+def _cloth_operator(habits: str) -> Policy[Any]:
+    from goalward.simulate.cloth_operator import CLOTH_HABITS, ClothOperator
+
+    return ClothOperator(CLOTH_HABITS[habits])
+
+
+def _libero_world() -> World:
+    from goalward.simulate.libero import LiberoWorld
+
+    return LiberoWorld()
+
+
+def _libero_script(skill: str) -> Policy[Any]:
+    from goalward.simulate.libero_policy import LIBERO_SKILLS, LiberoScript
+
+    return LiberoScript(LIBERO_SKILLS[skill])
+
+
+def _named(make: Callable[[str], Policy[Any]], *names: str) -> dict[str, Callable[[], Policy[Any]]]:
+    return {name: partial(make, name) for name in names}
+
+
+TASKS: dict[str, SimulatedTask] = {
+    task.name: task
+    for task in (
+        SimulatedTask(
+            name="square",
+            instruction="put the square nut on the square peg",
+            time_out=200,
+            standard_horizon=100,
+            make_world=_square_world,
+            policies={
+                "diffusion": partial(_diffusion, SQUARE_WEIGHTS),
+                **_named(_square_script, "retry", "no-retry", "clean"),
+            },
+        ),
+        SimulatedTask(
+            name="pick",
+            instruction="pick up the can and place it in its bin",
+            time_out=250,
+            standard_horizon=200,
+            make_world=_pick_world,
+            policies=_named(_pick_script, "retry", "no-retry", "clean"),
+        ),
+        SimulatedTask(
+            name="cloth",
+            instruction="fold the towel along its diagonal",
+            time_out=300,
+            standard_horizon=100,
+            make_world=_cloth_world,
+            policies=_named(_cloth_operator, "retry", "no-retry", "careful"),
+        ),
+        SimulatedTask(
+            name="libero",
+            instruction="pick up the black bowl next to the ramekin and place it on the plate",
+            time_out=250,
+            standard_horizon=200,
+            make_world=_libero_world,
+            policies=_named(_libero_script, "retry", "no-retry", "clean"),
+        ),
+    )
+}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from goalward.errors import RolloutError
 from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.embedded import located
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.labels import LabelOptions
 from goalward.rollouts.readers import lerobot, libero, rlds, robomimic, video_folder
@@ -48,6 +49,8 @@ def read(
 ) -> Rollouts:
     """Rollouts from a file or folder in any format of `FORMATS`, found by looking.
 
+    The name `demo` stands for those that come with the package.
+
     `labels` (a csv or json file, or an outcome that holds for every episode) and `success_key`
     (a column or field) say where outcomes come from when the data does not, or override it.
     `horizon` is the number of frames after which the clock ran out. An episode that cannot be
@@ -56,7 +59,7 @@ def read(
     """
     if not str(path):
         raise RolloutError("no path given")
-    path = Path(path)
+    path = located(path)
     options = ReadOptions(
         label=LabelOptions(labels, success_key, horizon),
         cameras=_names(cameras),
