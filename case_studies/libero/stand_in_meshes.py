@@ -2,10 +2,10 @@
 
     python case_studies/libero/stand_in_meshes.py ASSETS
 
-The task "pick up the black bowl next to the ramekin" needs, besides what LIBERO's own repository
-holds in text and small files, three larger ones: the bowl's visible mesh, its texture and the
-plate's texture. Who has the whole data set lerobot/libero-assets needs nothing of this. Where one of
-the three is missing, it is made here; a file that is there is never replaced.
+A copy of LIBERO's assets without its largest files lacks three that the task "pick up the black
+bowl next to the ramekin" needs: the bowl's visible mesh, its texture and the plate's texture. Who
+has the whole data set lerobot/libero-assets needs nothing of this. Where one of the three is
+missing, it is made here; a file that is there is never replaced.
 
 What differs from LIBERO then:
 - The bowl is a plain, dark solid of revolution along the boxes with which LIBERO's bowl collides,
@@ -14,7 +14,7 @@ What differs from LIBERO then:
 - What the gripper touches is LIBERO's own: collision shapes are in its XML files and stay.
 - The bowl's mass differs a little, as LIBERO gives its visible mesh a density too.
 
-The files made are listed in ASSETS/goalward_stand_ins.txt, and results that used them should say so.
+The files made are listed in ASSETS/goalward_stand_ins.txt; results that used them should say so.
 """
 
 import sys
@@ -51,7 +51,7 @@ NUM_SECTORS = 48
 
 
 def revolved(profile: FloatArray, num_sectors: int) -> tuple[FloatArray, npt.NDArray[np.int32]]:
-    """Vertices and triangles of the closed solid swept by a profile that begins and ends on the axis.
+    """Vertices and triangles of the solid swept by a profile that begins and ends on the axis.
 
     Triangles turn counter-clockwise seen from outside, as mujoco takes the volume from them.
     """
@@ -79,7 +79,7 @@ def revolved(profile: FloatArray, num_sectors: int) -> tuple[FloatArray, npt.NDA
 
 
 def write_msh(path: Path, vertices: FloatArray, triangles: npt.NDArray[np.int32]) -> None:
-    """mujoco's own binary mesh: four counts, then vertices, normals, texture coordinates, triangles.
+    """mujoco's own binary mesh: counts, vertices, normals, texture coordinates, triangles.
 
     No normals (mujoco makes them); every texture coordinate is the middle of a plain texture.
     """

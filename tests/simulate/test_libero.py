@@ -31,7 +31,7 @@ BOWL_FOLDER = "stable_scanned_objects/akita_black_bowl"
 
 @pytest.fixture
 def assets(tmp_path: Path) -> Path:
-    """As many folders and files as LIBERO has, with nothing real in them; the bowl's are missing."""
+    """Folders and files as LIBERO has them, nothing real in them; two of the bowl's are missing."""
     folder = tmp_path / "assets"
     for name in SCENE_FILES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -155,14 +155,11 @@ def test_libero_gets_its_settings_without_a_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     pretend_package(tmp_path, monkeypatch)
-    monkeypatch.delenv("LIBERO_CONFIG_PATH", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("LIBERO_CONFIG_PATH", str(tmp_path / "nothing here"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert keep_libero_from_asking() == tmp_path / "libero" / "libero"
     settings = Path(os.environ["LIBERO_CONFIG_PATH"]) / "config.yaml"
     assert f'bddl_files: "{tmp_path}/libero/libero/bddl_files"' in settings.read_text()
-    # It was set, not given: take it back after the test.
-    monkeypatch.setenv("LIBERO_CONFIG_PATH", "")
 
 
 def test_settings_that_the_user_has_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -211,7 +208,7 @@ def test_a_restored_world_goes_on_to_the_bit_also_where_an_action_asks_for_no_ro
 ):
     generator = np.random.default_rng(0)
     actions = np.clip(generator.normal(0.0, 0.6, (24, 7)), -1, 1)
-    # The controller keeps to the last rotation it was asked for: hidden, unless it is in the snapshot.
+    # The controller keeps to the last rotation it was asked for: a memory that a snapshot needs.
     actions[6:18, 3:6] = 0.0
     world.reset(np.random.default_rng(5))
     snapshots = []
@@ -227,6 +224,25 @@ def test_a_restored_world_goes_on_to_the_bit_also_where_an_action_asks_for_no_ro
     for step in range(10, len(actions)):
         world.step(actions[step])
         np.testing.assert_array_equal(world.snapshot(), snapshots[step])
+
+
+def test_a_step_moves_the_world_as_libero_s_own_step_does(world: "LiberoWorld"):
+    world.reset(np.random.default_rng(15))
+    start = world.snapshot()
+    actions = np.array(
+        [[0.5, 0.5, -1.0, 0.1, -0.2, 0.3, 1.0], [0.2, -0.5, -1.0, 0.0, 0.0, 0.0, -1.0]]
+    )
+    for action in actions:
+        world.step(action)
+    ours = np.concatenate([world.proprioception(), world.state()])
+    world.restore(start)
+    before = np.concatenate([world.proprioception(), world.state()])
+    for action in actions:
+        world.env.step(action)
+    world._settle()
+    theirs = np.concatenate([world.proprioception(), world.state()])
+    assert np.abs(theirs - before).max() > 0.01
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
 def test_the_script_goes_on_as_it_did_from_the_middle_of_an_episode(world: "LiberoWorld"):

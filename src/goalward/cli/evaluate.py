@@ -20,7 +20,7 @@ from goalward.cli.fit import FitBar
 from goalward.cli.read_arguments import CommaList, ReadArguments
 from goalward.config import PAPER_METHODS, EvaluationConfig, write_toml
 from goalward.errors import GoalwardError
-from goalward.metrics.frame_truth import FrameTruth, read_truth
+from goalward.metrics.frame_truth import TRUTH_FILE, FrameTruth, read_truth
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import located
 from goalward.rollouts.findings import some_of
@@ -153,7 +153,7 @@ def _name_of(path: Path) -> str:
 
 def _truth_file(path: str) -> Path | None:
     """Where `goalward truth` leaves its results, if they are there."""
-    usual = located(path) / "truth.parquet"
+    usual = located(path) / TRUTH_FILE
     return usual if usual.is_file() else None
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from goalward.experiments.paper_comparison import Beside, Claim
     from goalward.experiments.recipe import Recipe
     from goalward.experiments.results import Results
+    from goalward.metrics.frame_truth import FrameTruth
     from goalward.report.tables import Cell
     from goalward.training.fit import Progress
 
@@ -50,7 +51,8 @@ def reproduce_command(
 
     Every method, seed and number of training episodes is trained and scored on the same test
     episodes. A star marks what differs from liveness by more than seeds explain. After an
-    interrupt the same command goes on where it stopped.
+    interrupt the same command goes on where it stopped. Where `goalward truth` measured the truth
+    of some test frames, all methods are compared with that as well.
 
     Examples:
 
@@ -103,8 +105,20 @@ def reproduce_command(
         overrides=assignments(set_),
     )
     paper = read_paper_results(recipe.paper_results)
-    results = _run(grid, _features_of(recipe, data, device), out, device)
+    reading = ReadArguments(
+        success_key=recipe.data.success_key,
+        cameras=recipe.cameras,
+        proprioception=recipe.proprioception,
+    )
+    _check_encoders(recipe)
+    sides = _read_sides(recipe, data, reading)
+    truth = _truth_of(recipe, data)
+    results = _run(grid, _features_of(recipe, sides, reading, device), out, device)
     write_reproduction(out, recipe, grid, results)
+    if truth is not None:
+        from goalward.experiments.grid_truth import write_grid_truth
+
+        write_grid_truth(out, grid, sides[1], truth)
     _print_results(beside_the_paper(results, paper), claims(results), output_console())
     error_console().print(plain(f"{recipe.title}: {out}"), soft_wrap=True)
 
@@ -134,21 +148,32 @@ def _with_options(
     return recipe
 
 
-def _features_of(recipe: Recipe, data: Path, device: str | None) -> FeaturesOf:
-    """Reads the data once, and embeds them for each encoder that is asked for."""
+def _check_encoders(recipe: Recipe) -> None:
+    """A wrong name is an error now, not after hours with the encoder before it."""
     from goalward.embeddings.encoders import find_encoder
     from goalward.experiments.recipe import NO_ENCODER
 
-    reading = ReadArguments(
-        success_key=recipe.data.success_key,
-        cameras=recipe.cameras,
-        proprioception=recipe.proprioception,
-    )
     for encoder in recipe.encoders:
-        # A wrong name is an error now, not after hours with the encoder before it.
         if encoder != NO_ENCODER:
             find_encoder(encoder, pool=recipe.pool)
-    sides = _read_sides(recipe, data, reading)
+
+
+def _truth_of(recipe: Recipe, data: Path) -> FrameTruth | None:
+    """What `goalward truth` left in the test data set, if it was there."""
+    from goalward.metrics.frame_truth import TRUTH_FILE, read_truth
+
+    path = data / recipe.data.wanted[-1] / TRUTH_FILE
+    return read_truth(path) if path.is_file() else None
+
+
+def _features_of(
+    recipe: Recipe,
+    sides: tuple[Rollouts, Rollouts],
+    reading: ReadArguments,
+    device: str | None,
+) -> FeaturesOf:
+    """Embeds training and test episodes for each encoder that is asked for."""
+    from goalward.experiments.recipe import NO_ENCODER
 
     def features_of(encoder: str) -> tuple[Rollouts, Rollouts]:
         if encoder == NO_ENCODER:

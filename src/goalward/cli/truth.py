@@ -64,7 +64,7 @@ def truth_command(
     out
         The table of results. Default: truth.parquet in the data set's folder.
     """
-    from goalward.metrics.frame_truth import FrameTruth
+    from goalward.metrics.frame_truth import TRUTH_FILE, FrameTruth
     from goalward.simulate.branch_file import BranchFile
     from goalward.simulate.data_set import SimulatedDataSet
     from goalward.simulate.production import num_cores
@@ -86,7 +86,7 @@ def truth_command(
         raise GoalwardError(f"{dataset}: not all of its episodes are there: finish it first")
     cap = HORIZONS_UNTIL_CAP * settings.standard_horizon if cap is None else cap
     _check("cap", cap)
-    out = dataset / "truth.parquet" if out is None else out
+    out = dataset / TRUTH_FILE if out is None else out
     branching = Branching(cap, seed, settings.every)
     made_with = _made_with(settings, branching)
     traces = {str(episode): data_set.trace_file(episode) for episode in range(settings.episodes)}

@@ -2,6 +2,7 @@
 
     out/results.parquet          every score of every run, and what it was made from
     out/networks/<encoder>/      the value functions; `goalward.load` reads them
+    out/values/<encoder>_<size>.parquet     values of every test frame
 
 All runs of an encoder train side by side, on nested balanced samples of the training episodes,
 and are scored on the same test episodes. Killed at any moment, the same call goes on: trainings
@@ -26,12 +27,14 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.training.fit import UNHURRIED, Pace, Progress
 from goalward.training.methods import stages_of
 from goalward.training.presets import hyperparameters
-from goalward.values.fitted import Fitted, fit
+from goalward.values.fitted import fit
+from goalward.values.table import ValueTable
 
 RESULTS_FILE = "results.parquet"
 NETWORKS_FOLDER = "networks"
-# Part of every digest: raise it when the same inputs would give other scores.
-_VERSION = 1
+VALUES_FOLDER = "values"
+# Part of every digest: raise it when the same inputs would give other scores or files.
+_VERSION = 2
 # Which episodes a smaller sample has is part of the study, not of a run's chance.
 _SAMPLE_SEED = 0
 
@@ -119,19 +122,25 @@ def run_grid(
             **grid.overrides,
         )
         fitted.save(networks)
-        rows = [
-            row
-            for size in grid.sizes
-            for row in _scores(
-                fitted, grid, encoder, size, train.select(positions[str(size)]), test, device
-            )
-        ]
+        rows: list[ResultRow] = []
+        for size in grid.sizes:
+            predicted = fitted.predict(test, subset=str(size), device=device)
+            predicted.write(values_file(folder, encoder, size))
+            learned_from = train.select(positions[str(size)])
+            seen = fitted.predict(learned_from, subset=str(size), device=device)
+            endings = Endings.of(test), Endings.of(learned_from)
+            rows += _scores(grid, encoder, size, (predicted, seen), endings)
         results += Results(tuple(rows), {encoder: inputs})
         # Encoders that are not reached yet keep the results they had.
         later = [name for name in stored.encoders if name not in results.encoders]
         sum((stored.of(name) for name in later), results).write(path)
     results.write(path)
     return results
+
+
+def values_file(folder: Path, encoder: str, size: int) -> Path:
+    """Where the values of the test frames lie."""
+    return folder / VALUES_FOLDER / f"{file_name(encoder)}_{size}.parquet"
 
 
 def file_name(encoder: str) -> str:
@@ -158,25 +167,21 @@ def _sample_positions(train: Rollouts, sizes: tuple[int, ...]) -> dict[str, np.n
 
 
 def _scores(
-    fitted: Fitted,
     grid: Grid,
     encoder: str,
     size: int,
-    learned_from: Rollouts,
-    test: Rollouts,
-    device: str | None,
+    values: tuple[ValueTable, ValueTable],
+    endings: tuple[Endings, Endings],
 ) -> list[ResultRow]:
-    """Every score of every run of one size."""
-    predicted = fitted.predict(test, subset=str(size), device=device)
-    seen = fitted.predict(learned_from, subset=str(size), device=device)
-    endings, seen_endings = Endings.of(test), Endings.of(learned_from)
+    """Every score of every run of one size, from values and endings of test and training."""
+    predicted, seen = values
     rows: list[ResultRow] = []
     for method in grid.methods:
         card = scorecard(
             np.asarray(predicted.steps(method), dtype=np.float64),
-            endings,
+            endings[0],
             grid.standard_horizon,
-            training=(np.asarray(seen.steps(method), dtype=np.float64), seen_endings),
+            training=(np.asarray(seen.steps(method), dtype=np.float64), endings[1]),
         )
         rows += [
             ResultRow(encoder, size, method, seed, metric, score)

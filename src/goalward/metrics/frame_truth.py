@@ -19,6 +19,10 @@ _COLUMNS = ("episode_id", "frame_index", "branch", "steps", "cap")
 _METADATA_KEY = b"goalward"
 
 
+# Where `goalward truth` leaves its results in a data set's folder.
+TRUTH_FILE = "truth.parquet"
+
+
 @dataclass(frozen=True, eq=False)
 class TrueNumbers:
     """A mean over the branches of each frame, (frames,), and its standard error.

@@ -224,6 +224,9 @@ def truth_figure(card: TruthCard) -> Figure:
         axes.set_title(f"{short_name(name)}\n{words}", fontsize=FONT_SIZE, color=TEXT_COLOUR)
     for axes in panels[len(card.methods) :]:
         axes.set_visible(False)
+    # The lowest panel of each column has the numbers, also above an empty place.
+    for axes in panels[max(len(card.methods) - columns, 0) : len(card.methods)]:
+        axes.tick_params(labelbottom=True)
     figure.supxlabel("predicted value", fontsize=FONT_SIZE, color=TEXT_COLOUR)
     figure.supylabel("true value", fontsize=FONT_SIZE, color=TEXT_COLOUR)
     kinds = {"frame of a success": TEXT_COLOUR, "of another episode": "white"}
@@ -261,5 +264,7 @@ def _draw_frames(axes: Axes, card: TruthCard, predicted: np.ndarray, colour: str
         )
     axes.set_xlim(-1.06, 1.06)
     axes.set_ylim(-1.06, 1.06)
+    axes.set_xticks([-1, -0.5, 0, 0.5, 1])
+    axes.set_yticks([-1, -0.5, 0, 0.5, 1])
     axes.set_aspect("equal")
     plain_axes(axes)

@@ -1,6 +1,6 @@
 """A towel on a table, to be folded along its diagonal by one pinching hand."""
 
-import os
+from typing import Any
 
 import numpy as np
 
@@ -15,14 +15,18 @@ from goalward.simulate.cloth_scene import (
     TOWEL_DIAGONAL_M,
     scene,
 )
-from goalward.simulate.extras import missing_extra
+from goalward.simulate.extras import MUJOCO, missing_extra
+from goalward.simulate.gl import choose_gl
 from goalward.simulate.world import FloatArray, World
 
-os.environ.setdefault("MUJOCO_GL", "osmesa")
+choose_gl()
 try:
-    import mujoco
+    import mujoco as mujoco_module
 except ImportError as error:
-    raise missing_extra("mujoco", "sim", error) from error
+    raise missing_extra("mujoco", MUJOCO, error) from error
+
+# What mujoco's compiled half offers is unknown to a type checker.
+mujoco: Any = mujoco_module
 
 # A velocity of 1 in an action.
 METRES_PER_SECOND = 0.25

@@ -1,4 +1,4 @@
-"""A person folding the towel from afar: misses the corner, lets it slip, folds short, tries again."""
+"""A person folding the towel: misses the corner, lets it slip, folds short, tries again."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ _ABOVE_CORNER = 0.06
 _PINCH_HEIGHT = 0.003
 _LIFT_HEIGHT = 0.08
 _ARC_HEIGHT = 0.06
-_RELEASE_HEIGHT = 0.012
+_RELEASE_HEIGHT = 0.018
 _REST_HEIGHT = 0.20
 # Most steps spent on a phase before going on as if it had come to its end.
 _PATIENCE = {"approach": 60, "descend": 15, "lift": 20, "carry": 90, "lower": 25}
@@ -30,7 +30,8 @@ _STEPS_TO_LOOK = 8
 
 @dataclass(frozen=True)
 class Habits:
-    """How a person errs. Distances in metres; all but slips and pauses are drawn per attempt."""
+    """How a person errs. Distances in metres; where to grasp and let go and how fast to move are
+    drawn per attempt, the rest from step to step."""
 
     # Spread of where the fingers close around the corner, along each axis (half of it in height).
     grasp_error: float = 0.009
@@ -66,6 +67,7 @@ CAREFUL = Habits(
     speed=(0.8, 0.8),
     tremor=0.0,
 )
+CLOTH_HABITS = {"retry": ORDINARY, "no-retry": NO_RETRY, "careful": CAREFUL}
 
 
 class ClothOperator(Policy[ClothWorld]):
@@ -81,13 +83,13 @@ class ClothOperator(Policy[ClothWorld]):
         self.habits = habits
 
     def first_thought(self, world: ClothWorld) -> dict[str, Any]:
-        return {"attempts": 0, **self._attempt(attempts=0)}
+        return self._attempt(previous=0)
 
-    def _attempt(self, attempts: int) -> dict[str, Any]:
+    def _attempt(self, previous: int) -> dict[str, Any]:
         """What is in mind as an attempt begins, with the errors that this one will make."""
         habits, generator = self.habits, self.generator
         return {
-            "attempts": attempts + 1,
+            "attempts": previous + 1,
             "phase": "approach",
             "phase_steps": 0,
             "grasp_error": (
@@ -167,7 +169,7 @@ class ClothOperator(Policy[ClothWorld]):
             if mind["phase_steps"] >= _STEPS_TO_LET_GO:
                 self._enter("look")
         elif phase == "look":
-            goal = hand + [0.0, 0.0, 0.05]
+            goal = hand + np.array([0.0, 0.0, 0.05])
             if mind["phase_steps"] >= _STEPS_TO_LOOK:
                 if world.at_goal():
                     self._enter("rest")

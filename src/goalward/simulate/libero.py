@@ -6,6 +6,7 @@ it needs an environment of its own.
 
 import logging
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,11 +27,12 @@ choose_gl()
 logging.getLogger("robosuite_logs").setLevel(logging.ERROR)
 _package = keep_libero_from_asking()
 try:
-    import libero.libero
-    import mujoco
-    import robosuite
-    from libero.libero.envs import TASK_MAPPING
-    from robosuite.utils.errors import RandomizationError
+    # By name, as none of them says what types it has.
+    mujoco: Any = import_module("mujoco")
+    robosuite: Any = import_module("robosuite")
+    robosuite_errors: Any = import_module("robosuite.utils.errors")
+    libero: Any = import_module("libero.libero")
+    libero_envs: Any = import_module("libero.libero.envs")
 except ImportError as error:
     raise missing_extra("LIBERO", LIBERO, error) from error
 
@@ -87,9 +89,9 @@ class LiberoWorld(World):
         assets = find_assets(assets)
         self.stand_ins: Sequence[str] = stand_ins(assets)
         # Where LIBERO remembers them; with nothing there it would fetch them by itself.
-        libero.libero._assets_path_cache = str(assets)
+        libero._assets_path_cache = str(assets)
         assert _package is not None
-        self.env: Any = TASK_MAPPING["libero_tabletop_manipulation"](
+        self.env: Any = libero_envs.TASK_MAPPING["libero_tabletop_manipulation"](
             str(_package / _TASK_FILE),
             robots=["Panda"],
             controller_configs=robosuite.load_controller_config(default_controller="OSC_POSE"),
@@ -134,11 +136,16 @@ class LiberoWorld(World):
         self._num_at_goal = 0
 
     def step(self, action: FloatArray) -> None:
-        # What LIBERO's own step does, less rewards and observations. The controller brings positions
-        # and forces up to date at every physics step; LIBERO does it once more before.
-        for physics_step in range(self._num_physics_steps):
-            self.env._pre_action(action, physics_step == 0)
-            mujoco.mj_step(self.model, self.data)
+        # What LIBERO's own step does (a test compares), less rewards and observations. It works out
+        # all forces three times per physics step; the controller needs no more than mj_step1.
+        self.env.sim.forward = lambda: None
+        try:
+            for physics_step in range(self._num_physics_steps):
+                mujoco.mj_step1(self.model, self.data)
+                self.env._pre_action(action, physics_step == 0)
+                mujoco.mj_step2(self.model, self.data)
+        finally:
+            del self.env.sim.forward
         self._settle()
         self._num_at_goal = self._num_at_goal + 1 if self.at_goal() else 0
 
@@ -221,7 +228,7 @@ class LiberoWorld(World):
         return np.array(self.data.xpos[self._bowl])
 
     def bowl_up(self) -> FloatArray:
-        """Where the bowl opens to: (0, 0, 1) as it stands. It is round, so that says how it lies."""
+        """Where the bowl opens to: (0, 0, 1) as it stands. It is round: this says how it lies."""
         return np.array(self.data.xmat[self._bowl]).reshape(3, 3)[:, 2]
 
     def plate(self) -> FloatArray:
@@ -250,7 +257,7 @@ class LiberoWorld(World):
         while True:
             try:
                 self.env.reset()
-            except RandomizationError:
+            except robosuite_errors.RandomizationError:
                 # No room for one of the objects: LIBERO draws again.
                 continue
             return

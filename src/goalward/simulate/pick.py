@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from goalward.simulate.robosuite_world import RobosuiteWorld
 from goalward.simulate.world import FloatArray
 
-# The hand straight down, its fingers opening along the world's x axis: how it starts, but for noise.
+# The hand straight down, its fingers opening along the world's x axis: its start, but for noise.
 _HAND_AT_REST = Rotation.from_matrix([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 # Height of a standing can's middle above its bin.
 _CAN_STANDS_M = 0.06
@@ -98,7 +98,7 @@ class PickWorld(RobosuiteWorld):
     def goal(self) -> FloatArray:
         """Middle of the can's compartment, where a can that stands there has its middle."""
         middle = np.array(self.env.target_bin_placements[self.env.object_id])
-        return middle + [0.0, 0.0, _CAN_STANDS_M]
+        return middle + np.array([0.0, 0.0, _CAN_STANDS_M])
 
     def arm_base(self) -> FloatArray:
         """Where the arm stands."""
@@ -112,7 +112,7 @@ class PickWorld(RobosuiteWorld):
     @property
     def _compartment_high(self) -> FloatArray:
         length, width, _ = self.env.bin_size
-        return self._compartment_low + [length / 2, width / 2, _BIN_DEPTH_M]
+        return self._compartment_low + np.array([length / 2, width / 2, _BIN_DEPTH_M])
 
     @property
     def _can_object(self) -> Any:

@@ -36,7 +36,7 @@ _LOST_M = 0.06
 class PickSkill:
     """How well the script does it. Errors are drawn anew at each attempt."""
 
-    # Standard deviations, in each horizontal direction, of where the can and its place are believed.
+    # Standard deviations, along x and along y, of where it believes the can and its place.
     grasp_error_m: float = 0.018
     place_error_m: float = 0.032
     # Standard deviation of the noise on each number of a motion, all within [-1, 1].

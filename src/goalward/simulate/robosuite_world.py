@@ -13,12 +13,16 @@ from goalward.simulate.world import FloatArray, World
 
 # robosuite imports a drawing library by itself, also where nothing is drawn.
 choose_gl()
-logging.getLogger("robosuite_logs").setLevel(logging.ERROR)
+# As it is imported, robosuite warns of what nothing here uses, and sets its own level.
+logging.disable(logging.WARNING)
 try:
     import mujoco
     import robosuite
 except ImportError as error:
     raise missing_extra("robosuite", ROBOSUITE, error) from error
+finally:
+    logging.disable(logging.NOTSET)
+logging.getLogger("robosuite_logs").setLevel(logging.ERROR)
 
 # The robot's joints are noisy at reset; the controller pulls towards where they were then.
 _NUM_ARM_JOINTS = 7

@@ -8,7 +8,7 @@ from goalward.simulate.robosuite_world import RobosuiteWorld
 from goalward.simulate.world import FloatArray
 
 # The hand straight down, in the middle of what its wrist can turn (yaw 135 degrees), x y z w. The
-# wrist turns 166 degrees to either side, so that a quaternion in this half never has to jump.
+# wrist turns 166 degrees to either side: a quaternion in this half does not come to where it jumps.
 _MIDDLE_OF_WRIST = np.array([np.cos(3 * np.pi / 8), np.sin(3 * np.pi / 8), 0.0, 0.0])
 
 

@@ -1,6 +1,6 @@
 """A scripted hand that puts the square nut over its peg: sure of itself, or clumsy."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ _EASY_YAW = 0.6 * np.pi
 
 @dataclass(frozen=True)
 class SquareHabits:
-    """How the script errs. The standard deviations are drawn anew at each attempt."""
+    """How the script errs, as standard deviations; what it errs by is drawn at each attempt."""
 
     grasp_noise: float = 0.0  # metres in x and y where it takes the handle
     yaw_noise: float = 0.0  # radians of the hand at the grasp
@@ -50,10 +50,10 @@ class SquareHabits:
 
 
 CLEAN = SquareHabits()
-NOISY = SquareHabits(grasp_noise=0.014, yaw_noise=0.3, place_noise=0.007, action_noise=0.15)
-NOISY_ONCE = SquareHabits(
-    grasp_noise=0.014, yaw_noise=0.3, place_noise=0.007, action_noise=0.15, retry=False
-)
+# Of 40 episodes of 200 steps 21 succeed, 12 of them at the first attempt; 43 misses, 19 drops, 3
+# misplaced nuts.
+NOISY = SquareHabits(grasp_noise=0.018, yaw_noise=0.4, place_noise=0.011, action_noise=0.2)
+NOISY_ONCE = replace(NOISY, retry=False)
 
 
 class SquareScript(Policy[SquareWorld]):
@@ -74,7 +74,18 @@ class SquareScript(Policy[SquareWorld]):
         self.mind["steps"] += 1
         if world.nut()[2] < world.table_height() - _LOST_BELOW:
             self._enter("rest")
-        return getattr(self, f"_{self.mind['phase']}")(world)
+        phases = {
+            "approach": self._approach,
+            "descend": self._descend,
+            "close": self._close,
+            "lift": self._lift,
+            "carry": self._carry,
+            "lower": self._lower,
+            "release": self._release,
+            "retreat": self._retreat,
+            "rest": self._rest,
+        }
+        return phases[self.mind["phase"]](world)
 
     # ---------------------------------------------------------------- phases
 

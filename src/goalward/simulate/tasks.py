@@ -67,9 +67,9 @@ def _square_world() -> World:
 
 
 def _square_script(habits: str) -> Policy[Any]:
-    from goalward.simulate.square_policy import SQUARE_HABITS, SquareScript
+    from goalward.simulate.square_policy import CLEAN, NOISY, NOISY_ONCE, SquareScript
 
-    return SquareScript(SQUARE_HABITS[habits])
+    return SquareScript({"retry": NOISY, "no-retry": NOISY_ONCE, "clean": CLEAN}[habits])
 
 
 def _pick_world() -> World:
@@ -91,9 +91,9 @@ def _cloth_world() -> World:
 
 
 def _cloth_operator(habits: str) -> Policy[Any]:
-    from goalward.simulate.cloth_operator import CLOTH_HABITS, ClothOperator
+    from goalward.simulate.cloth_operator import CAREFUL, NO_RETRY, ORDINARY, ClothOperator
 
-    return ClothOperator(CLOTH_HABITS[habits])
+    return ClothOperator({"retry": ORDINARY, "no-retry": NO_RETRY, "careful": CAREFUL}[habits])
 
 
 def _libero_world() -> World:
