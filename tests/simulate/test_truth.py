@@ -279,7 +279,6 @@ bare = types.ModuleType("goalward")
 bare.__path__ = [{package!r}]
 sys.modules["goalward"] = bare
 
-from goalward.metrics.frame_truth import FrameTruth
 from goalward.simulate.branch_file import BranchFile
 from goalward.simulate.truth import Branching, branch_jobs, measure, sample_frames
 from simulate.walk_world import walk_stage

@@ -36,11 +36,11 @@ class Habits:
     # Spread of where the fingers close around the corner, along each axis (half of it in height).
     grasp_error: float = 0.009
     # Spread of where the corner is let go, along each axis.
-    target_error: float = 0.034
+    target_error: float = 0.038
     # The mean share of the way to the far corner that is left out, drawn exponentially.
     short_share: float = 0.10
     # Chance per step that the carrying fingers open by themselves.
-    slip_chance: float = 0.025
+    slip_chance: float = 0.03
     # Chance per step of stopping to think, and for how many steps on average.
     pause_chance: float = 0.03
     pause_steps: float = 8.0
