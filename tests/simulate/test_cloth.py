@@ -8,7 +8,7 @@ pytest.importorskip("mujoco", reason="needs mujoco: pip install 'goalward[sim]'"
 
 from goalward.seeds import generator
 from goalward.simulate.cloth import METRES_PER_SECOND, ClothWorld
-from goalward.simulate.cloth_operator import CAREFUL, NO_RETRY, ORDINARY, ClothOperator, Habits
+from goalward.simulate.cloth_operator import CAREFUL, CLOTH_HABITS, ORDINARY, ClothOperator, Habits
 from goalward.simulate.cloth_scene import FOLD_TOLERANCE_M, TOWEL_DIAGONAL_M
 from goalward.simulate.label_noise import flip_probability, noisy_label
 
@@ -241,9 +241,9 @@ def test_who_folds_short_and_does_not_retry_rests(world: ClothWorld) -> None:
     assert world.fold_error() > FOLD_TOLERANCE_M
 
 
-def test_the_variants_differ_only_as_named() -> None:
-    assert Habits(retries=False) == NO_RETRY
-    assert ORDINARY.retries
+def test_only_who_does_not_retry_stops_after_one_attempt() -> None:
+    retries = {name: habits.retries for name, habits in CLOTH_HABITS.items()}
+    assert retries == {"retry": True, "no-retry": False, "careful": True}
 
 
 # ---------------------------------------------------------------- labels at the boundary

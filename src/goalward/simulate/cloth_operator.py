@@ -36,11 +36,11 @@ class Habits:
     # Spread of where the fingers close around the corner, along each axis (half of it in height).
     grasp_error: float = 0.009
     # Spread of where the corner is let go, along each axis.
-    target_error: float = 0.038
+    target_error: float = 0.034
     # The mean share of the way to the far corner that is left out, drawn exponentially.
     short_share: float = 0.10
     # Chance per step that the carrying fingers open by themselves.
-    slip_chance: float = 0.03
+    slip_chance: float = 0.025
     # Chance per step of stopping to think, and for how many steps on average.
     pause_chance: float = 0.03
     pause_steps: float = 8.0
@@ -55,8 +55,14 @@ class Habits:
 
 
 ORDINARY = Habits()
-# The same person, who stops after the first attempt.
-NO_RETRY = Habits(retries=False)
+# Someone with a steadier hand, who stops after the first attempt.
+NO_RETRY = Habits(
+    grasp_error=0.006,
+    target_error=0.016,
+    short_share=0.03,
+    slip_chance=0.008,
+    retries=False,
+)
 # Someone who does it right: the towel is folded at the first attempt.
 CAREFUL = Habits(
     grasp_error=0.001,
