@@ -1,10 +1,28 @@
 """Shared by all tests: where the optional real files lie, one thread for small networks."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from goalward.simulate.gl import choose_gl
+
+# Before any test imports mujoco, which looks at the choice once.
+choose_gl()
 REPOSITORY = Path(__file__).parent.parent
+
+
+def pytest_sessionstart() -> None:
+    """Where simulators are required, as in CI, their tests may not skip: nothing runs without."""
+    if not os.environ.get("GOALWARD_REQUIRE_SIMULATORS"):
+        return
+    from goalward.simulate.cameras import Cameras
+    from goalward.simulate.cloth import ClothWorld
+    from goalward.simulate.robosuite_world import RobosuiteWorld
+
+    assert RobosuiteWorld
+    with Cameras(ClothWorld(), 16) as cameras:
+        cameras.picture("base")
 
 
 @pytest.fixture(scope="session")

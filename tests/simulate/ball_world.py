@@ -183,4 +183,5 @@ def skip_where_nothing_is_drawn() -> None:
         with Cameras(BallWorld(), 16) as cameras:
             cameras.picture("above")
     except Exception as error:
-        pytest.skip(f"needs mujoco (extra sim) and off-screen drawing: {error}")
+        reason = f"needs mujoco (extra sim) and off-screen drawing: {error}"
+        pytest.skip(reason, allow_module_level=True)

@@ -1,5 +1,6 @@
 """Pictures of a world, drawn off screen and fast."""
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, ClassVar
 
@@ -20,6 +21,9 @@ except ImportError as error:
 Picture = npt.NDArray[np.uint8]
 # Shadows, reflections and smooth edges make a picture four times as slow and tell nothing new.
 _LEFT_OUT = ("mjRND_SHADOW", "mjRND_REFLECTION", "mjRND_SKYBOX", "mjRND_HAZE")
+
+# The last of mujoco's groups of geoms, which no world here uses.
+_OUT_OF_SIGHT = 5
 
 
 class Cameras:
@@ -47,12 +51,20 @@ class Cameras:
             ) from error
         Cameras._open = self
         self._options = mujoco.MjvOption()
-        for group in world.hidden_geom_groups:
+        for group in (*world.hidden_geom_groups, _OUT_OF_SIGHT):
             self._options.geomgroup[group] = 0
+        self._unseen = {
+            camera: _geoms_of(world.model, world.out_of_sight.get(camera, ()))
+            for camera in world.cameras
+        }
 
     def picture(self, camera: str) -> Picture:
         """What the camera sees now: (size, size, 3), upright."""
+        groups, unseen = self.world.model.geom_group, self._unseen[camera]
+        usual = groups[unseen]
+        groups[unseen] = _OUT_OF_SIGHT
         self._renderer.update_scene(self.world.data, camera=camera, scene_option=self._options)
+        groups[unseen] = usual
         for flag in _LEFT_OUT:
             self._renderer.scene.flags[getattr(mujoco.mjtRndFlag, flag)] = 0
         return self._renderer.render().copy()
@@ -72,3 +84,10 @@ class Cameras:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _geoms_of(model: Any, beginnings: Sequence[str]) -> npt.NDArray[np.int64]:
+    """The geoms of the bodies whose names begin so."""
+    names = [model.body(body).name for body in model.geom_bodyid]
+    found = [geom for geom, name in enumerate(names) if name.startswith(tuple(beginnings))]
+    return np.array(found, dtype=np.int64)

@@ -2,7 +2,7 @@
 
 import logging
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,6 +47,10 @@ class RobosuiteWorld(World):
     fps = 20
     action_size = 7
     hidden_geom_groups = (0,)
+    # The camera in the hand looks away from the arm, whose fine meshes take most of the time.
+    out_of_sight: ClassVar[Mapping[str, Sequence[str]]] = {
+        "robot0_eye_in_hand": ("robot0_link", "fixed_mount0")
+    }
 
     def __init__(self) -> None:
         self.env: Any = robosuite.make(

@@ -1,7 +1,7 @@
 """What every simulated task offers: reset, step, and return exactly to where it was."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +27,8 @@ class World(ABC):
     state_names: ClassVar[Sequence[str]]
     # Groups of geoms that a camera does not see, such as collision shapes.
     hidden_geom_groups: ClassVar[Sequence[int]] = ()
+    # Camera -> how the names of bodies begin that it never sees: not drawing them saves time.
+    out_of_sight: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     # The mujoco model and data, for the cameras.
     model: Any
