@@ -8,15 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from goalward.errors import GoalwardError
-from goalward.simulate.extras import MUJOCO, missing_extra
-from goalward.simulate.gl import choose_gl
+from goalward.simulate.mujoco_module import mujoco
 from goalward.simulate.world import World
-
-choose_gl()
-try:
-    import mujoco
-except ImportError as error:
-    raise missing_extra("mujoco", MUJOCO, error) from error
 
 Picture = npt.NDArray[np.uint8]
 # Shadows, reflections and smooth edges make a picture four times as slow and tell nothing new.

@@ -1,7 +1,5 @@
 """A towel on a table, to be folded along its diagonal by one pinching hand."""
 
-from typing import Any
-
 import numpy as np
 
 from goalward.simulate.cloth_scene import (
@@ -15,18 +13,8 @@ from goalward.simulate.cloth_scene import (
     TOWEL_DIAGONAL_M,
     scene,
 )
-from goalward.simulate.extras import MUJOCO, missing_extra
-from goalward.simulate.gl import choose_gl
+from goalward.simulate.mujoco_module import mujoco
 from goalward.simulate.world import FloatArray, World
-
-choose_gl()
-try:
-    import mujoco as mujoco_module
-except ImportError as error:
-    raise missing_extra("mujoco", MUJOCO, error) from error
-
-# What mujoco's compiled half offers is unknown to a type checker.
-mujoco: Any = mujoco_module
 
 # A velocity of 1 in an action.
 METRES_PER_SECOND = 0.25

@@ -8,28 +8,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goalward.simulate.extras import ROBOSUITE, missing_extra
-from goalward.simulate.gl import choose_gl
+from goalward.simulate.mujoco_module import mujoco
 from goalward.simulate.world import FloatArray, World
 
-# robosuite imports a drawing library by itself, also where nothing is drawn.
-choose_gl()
 # As it is imported, robosuite warns of what nothing here uses, and sets its own level.
 logging.disable(logging.WARNING)
 try:
-    import mujoco
-    import robosuite
+    import robosuite as _robosuite  # pyright: ignore[reportMissingImports]
 except ImportError as error:
     raise missing_extra("robosuite", ROBOSUITE, error) from error
 finally:
     logging.disable(logging.NOTSET)
 logging.getLogger("robosuite_logs").setLevel(logging.ERROR)
+robosuite: Any = _robosuite
 
 # The robot's joints are noisy at reset; the controller pulls towards where they were then.
 _NUM_ARM_JOINTS = 7
 _NUM_FINGERS = 2
-# A motion of 1 in an action: 5 cm, 0.5 rad.
-METRES_PER_UNIT = 0.05
-RADIANS_PER_UNIT = 0.5
 
 
 class RobosuiteWorld(World):
