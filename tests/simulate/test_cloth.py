@@ -273,3 +273,23 @@ def test_no_spread_gives_the_true_labels_and_draws_as_much() -> None:
     for error in errors:
         noisy_label(error, other, spread=0.01)
     assert draw.random() == other.random()
+
+
+def test_a_label_may_be_unsure_where_the_fold_is_at_the_boundary():
+    from dataclasses import replace
+
+    from goalward import GoalwardError
+    from goalward.simulate.data_set import Plan
+    from goalward.simulate.label_noise import as_seen
+    from goalward.simulate.trace import run_episode
+
+    world, operator = ClothWorld(), ClothOperator()
+    trace = run_episode(world, operator, 5, time_out=4)
+    assert not trace.success
+    near = [as_seen(replace(trace, seed=seed), 0.031, 0.005).success for seed in range(200)]
+    assert 60 < sum(near) < 120
+    far = [as_seen(replace(trace, seed=seed), 0.2, 0.005).success for seed in range(200)]
+    assert not any(far)
+    assert Plan.of("cloth", label_noise=0.005).label_noise == 0.005
+    with pytest.raises(GoalwardError, match="square has no boundary to be unsure about"):
+        Plan.of("square", label_noise=0.005)

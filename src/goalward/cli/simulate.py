@@ -31,6 +31,7 @@ def simulate_command(
     seed: int = 0,
     workers: int | None = None,
     time_out: int | None = None,
+    label_noise: float = 0.0,
 ) -> None:
     """Run a policy in a simulator and record its rollouts.
 
@@ -49,11 +50,14 @@ def simulate_command(
     Parameters
     ----------
     task
-        The task, such as square, pick or cloth.
+        square (a nut on its peg), pick (a can into its bin), cloth (a towel folded), or libero (a
+        bowl on a plate; needs an environment and files of its own).
     out
         The folder for the data set.
     policy
-        One of the task's policies. Default: its first.
+        One of the task's policies (square: diffusion, retry, no-retry, clean; pick, libero: retry,
+        no-retry, clean; cloth: retry, no-retry, careful), or the weights (.safetensors) of a
+        diffusion policy. Default: the first.
     episodes
         How many to keep.
     balanced
@@ -68,6 +72,8 @@ def simulate_command(
         Processes that work at the same time. Default: the number of cores.
     time_out
         Control steps after which the clock runs out. Default: the task's.
+    label_noise
+        How unsure the labels are at the boundary of success, in metres (cloth alone).
     """
     from goalward.simulate.data_set import Plan, SimulatedDataSet
     from goalward.simulate.production import simulate
@@ -81,6 +87,7 @@ def simulate_command(
         size=size,
         every=every,
         time_out=time_out,
+        label_noise=label_noise,
     )
     data_set = SimulatedDataSet(out)
     console = error_console()

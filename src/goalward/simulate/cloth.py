@@ -188,6 +188,9 @@ class ClothWorld(World):
         drawn_in = (TOWEL_DIAGONAL_M - np.linalg.norm(corner_b - corner_d)) / 2
         return float(max(np.linalg.norm(corner_a - corner_c), drawn_in))
 
+    def goal_error(self) -> float:
+        return self.fold_error()
+
     def fold_error(self) -> float:
         """How far the fold is from a perfect one; infinite while the towel is held or stands up.
 

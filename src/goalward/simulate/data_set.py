@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
-from goalward.simulate.tasks import find_task
+from goalward.simulate.tasks import WEIGHTS_SUFFIX, find_task
 from goalward.simulate.trace import Trace
 
 # Files per folder, as LeRobot counts them.
@@ -38,6 +38,8 @@ class Plan:
     every: int
     time_out: int
     standard_horizon: int
+    # How far off, in metres, the eye is that says what is a success; 0: labels are true.
+    label_noise: float = 0.0
 
     @classmethod
     def of(
@@ -51,11 +53,12 @@ class Plan:
         size: int = 128,
         every: int = 1,
         time_out: int | None = None,
+        label_noise: float = 0.0,
     ) -> "Plan":
         """A plan for a task by name, checked; `time_out` is in control steps here."""
         found = find_task(task)
         policy = found.default_policy if policy is None else policy
-        if policy not in found.policies:
+        if policy not in found.policies and not policy.endswith(WEIGHTS_SUFFIX):
             raise GoalwardError(
                 f"no policy {policy!r} for {task}: there are {', '.join(found.policies)}"
             )
@@ -66,6 +69,12 @@ class Plan:
         _check("episodes", episodes, 2 if balanced else 1)
         _check("seed", seed, 0)
         _check("size", size, 16)
+        if not 0 <= label_noise < math.inf:
+            raise GoalwardError(f"--label-noise must be 0 or more metres, got {label_noise}")
+        if label_noise and not found.has_goal_error:
+            raise GoalwardError(
+                f"--label-noise: success in {task} has no boundary to be unsure about; cloth has"
+            )
         if balanced and episodes % 2:
             raise GoalwardError(f"--balanced halves the episodes: {episodes} is an odd number")
         if size % 2:
@@ -80,6 +89,7 @@ class Plan:
             every=every,
             time_out=math.ceil(steps / every),
             standard_horizon=math.ceil(found.standard_horizon / every),
+            label_noise=label_noise,
         )
 
     def seed_of(self, number: int) -> int:

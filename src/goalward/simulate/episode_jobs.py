@@ -10,6 +10,7 @@ from typing import Any
 
 from goalward.simulate.data_set import Plan
 from goalward.simulate.episode_video import EpisodeVideo, PictureSums, picture_sums
+from goalward.simulate.label_noise import as_seen
 from goalward.simulate.tasks import find_task
 from goalward.simulate.trace import Trace, run_episode
 
@@ -86,6 +87,8 @@ class RunEpisode:
             time_out=self.plan.time_out,
             every=self.plan.every,
         )
+        if self.plan.label_noise:
+            trace = as_seen(trace, simulator.world.goal_error(), self.plan.label_noise)
         trace.write(self.trace_file)
         return trace.success
 

@@ -1,10 +1,25 @@
 """Labels as a person gives them who cannot see the boundary of success to the millimetre."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
+from goalward.seeds import generator as named_generator
 from goalward.simulate.cloth_scene import FOLD_TOLERANCE_M
+from goalward.simulate.trace import Trace
+
+
+def as_seen(trace: Trace, goal_error: float | None, spread: float) -> Trace:
+    """The episode with the label of a person whose eye is off by `spread` metres.
+
+    A fold that just failed may be called a success at the last frame, and one that just
+    succeeded a time-out.
+    """
+    if goal_error is None:
+        raise ValueError("a label can be unsure only where the goal has a distance")
+    draw = named_generator(trace.seed, "label")
+    return replace(trace, success=noisy_label(goal_error, draw, spread))
 
 
 def flip_probability(

@@ -54,6 +54,7 @@ CLEAN = SquareHabits()
 # misplaced nuts.
 NOISY = SquareHabits(grasp_noise=0.018, yaw_noise=0.4, place_noise=0.011, action_noise=0.2)
 NOISY_ONCE = replace(NOISY, retry=False)
+SQUARE_HABITS = {"retry": NOISY, "no-retry": NOISY_ONCE, "clean": CLEAN}
 
 
 class SquareScript(Policy[SquareWorld]):

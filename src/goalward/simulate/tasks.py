@@ -10,6 +10,8 @@ from goalward.errors import GoalwardError
 from goalward.simulate.policy import Policy
 from goalward.simulate.world import World
 
+WEIGHTS_SUFFIX = ".safetensors"
+
 
 @dataclass(frozen=True)
 class SimulatedTask:
@@ -24,6 +26,8 @@ class SimulatedTask:
     standard_horizon: int
     make_world: Callable[[], World]
     policies: Mapping[str, Callable[[], Policy[Any]]]
+    # Whether the world can say how far off the goal is, so that labels can be unsure of it.
+    has_goal_error: bool = False
 
     @property
     def default_policy(self) -> str:
@@ -31,7 +35,7 @@ class SimulatedTask:
 
     def make_policy(self, name: str) -> Policy[Any]:
         """A policy by its name, or a diffusion policy by the path of its weights."""
-        if name.endswith(".safetensors"):
+        if name.endswith(WEIGHTS_SUFFIX):
             return _diffusion(Path(name))
         if name not in self.policies:
             raise GoalwardError(
@@ -67,9 +71,9 @@ def _square_world() -> World:
 
 
 def _square_script(habits: str) -> Policy[Any]:
-    from goalward.simulate.square_policy import CLEAN, NOISY, NOISY_ONCE, SquareScript
+    from goalward.simulate.square_policy import SQUARE_HABITS, SquareScript
 
-    return SquareScript({"retry": NOISY, "no-retry": NOISY_ONCE, "clean": CLEAN}[habits])
+    return SquareScript(SQUARE_HABITS[habits])
 
 
 def _pick_world() -> World:
@@ -91,9 +95,9 @@ def _cloth_world() -> World:
 
 
 def _cloth_operator(habits: str) -> Policy[Any]:
-    from goalward.simulate.cloth_operator import CAREFUL, NO_RETRY, ORDINARY, ClothOperator
+    from goalward.simulate.cloth_operator import CLOTH_HABITS, ClothOperator
 
-    return ClothOperator({"retry": ORDINARY, "no-retry": NO_RETRY, "careful": CAREFUL}[habits])
+    return ClothOperator(CLOTH_HABITS[habits])
 
 
 def _libero_world() -> World:
@@ -141,6 +145,7 @@ TASKS: dict[str, SimulatedTask] = {
             standard_horizon=100,
             make_world=_cloth_world,
             policies=_named(_cloth_operator, "retry", "no-retry", "careful"),
+            has_goal_error=True,
         ),
         SimulatedTask(
             name="libero",

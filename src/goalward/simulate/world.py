@@ -50,6 +50,10 @@ class World(ABC):
     def holds(self) -> bool:
         """Whether the gripper holds the object now: a slip is where this ends too early."""
 
+    def goal_error(self) -> float | None:
+        """How far off the goal is, in metres, where success has such a boundary; else None."""
+        return None
+
     @abstractmethod
     def proprioception(self) -> FloatArray:
         """What the robot knows of itself."""
