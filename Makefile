@@ -26,8 +26,9 @@ simulators: $(VENV)/simulators  ## add mujoco and robosuite, which `goalward sim
 
 install: $(VENV)/installed  ## create .venv and install goalward into it
 
-demo: install  ## inspect the rollouts that come with the repository
-	$(BIN)/goalward inspect examples/libero_rollouts --frames demo_frames.png
+demo: install  ## evaluate a policy on the rollouts that come with the package
+	$(BIN)/goalward evaluate demo --out demo_run --encoder effnet-lite0 --seeds 3 \
+		--standard-horizon 50 --set num_steps=400
 
 test: install  ## run all tests
 	$(BIN)/python -m pytest -n $(WORKERS)
@@ -52,4 +53,4 @@ format: install  ## format the code and fix what can be fixed
 	$(BIN)/ruff check --fix .
 
 clean:  ## remove the environment and what tools left
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis demo_frames.png
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis demo_run
