@@ -34,7 +34,7 @@ class LiberoSkill:
     # Standard deviations of where the rim is believed, and the plate in each horizontal direction.
     grasp_error_m: float = 0.022
     grasp_height_error_m: float = 0.016
-    place_error_m: float = 0.027
+    place_error_m: float = 0.028
     # Standard deviation of the noise on each number of a motion, all within [-1, 1].
     action_noise: float = 0.1
     # Chance at each step with the bowl in the air that the fingers open for a moment.
@@ -42,7 +42,7 @@ class LiberoSkill:
     fewest_slip_steps: int = 6
     most_slip_steps: int = 9
     # The furthest ahead the hand aims: how fast it moves.
-    pace_m: float = 0.057
+    pace_m: float = 0.056
     retries: bool = True
 
 
