@@ -28,7 +28,7 @@ install: $(VENV)/installed  ## create .venv and install goalward into it
 
 demo: install  ## evaluate a policy on the rollouts that come with the package
 	$(BIN)/goalward evaluate demo --out demo_run --encoder effnet-lite0 --seeds 3 \
-		--standard-horizon 50 --set num_steps=400
+		--standard-horizon 50 --folds 2 --set width=128 --set batch_size=128 --set num_steps=250
 
 test: install  ## run all tests
 	$(BIN)/python -m pytest -n $(WORKERS)
