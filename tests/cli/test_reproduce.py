@@ -226,3 +226,28 @@ def test_an_unknown_encoder_is_noticed_before_anything_is_read(tmp_path):
         (tmp_path / side).mkdir()
     with pytest.raises(goalward.GoalwardError, match="no encoder 'clop'"):
         reproduce("cloth", "--data", tmp_path, "--out", tmp_path / "out", "--encoders=siglip2,clop")
+
+
+def test_where_the_truth_is_known_all_methods_are_compared_with_it(study, tmp_path):
+    from goalward.metrics.frame_truth import FrameTruth
+    from goalward.values.table import read_values
+
+    out, data = tmp_path / "out", tmp_path / "data"
+    reproduce(study, "--data", data, "--out", out, *SMALL)
+    values = read_values(out / "values" / "proprioception_8.parquet")
+    assert values.methods == ("liveness", "mc")
+    assert len(values.episode_ids) == 6
+    assert not (out / "truth.md").exists()
+
+    # From frame 2 of every episode, two futures: 4 steps, and never.
+    branches = {
+        (str(episode), 2, branch): (4, None)[branch] for episode in range(6) for branch in range(2)
+    }
+    FrameTruth.from_branches(branches, cap=40).write(data / "test" / "truth.parquet")
+    reproduce(study, "--data", data, "--out", out, *SMALL)
+    page = (out / "truth.md").read_text()
+    assert "2 futures from each of 6 frames of 6 held-out episodes" in page
+    assert "## proprioception, 8 training episodes" in page
+    for size in (4, 8):
+        assert (out / "tables" / f"truth_proprioception_{size}.csv").is_file()
+    assert (out / "figures" / "truth_proprioception_8.png").is_file()
