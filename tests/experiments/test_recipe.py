@@ -309,9 +309,7 @@ def test_a_recipe_names_the_case_it_is_compared_with(tmp_path):
     recipe.write_text(text.format("cloth") + data)
     assert read_recipe(recipe).paper_results == find_recipe("cloth").paper_results
     recipe.write_text(text.format("towel") + data)
-    with pytest.raises(
-        GoalwardError, match="one of cloth, libero, square, got towel"
-    ):
+    with pytest.raises(GoalwardError, match="one of cloth, libero, square, got towel"):
         read_recipe(recipe)
 
 
