@@ -24,8 +24,9 @@ LIBERO = (
 )
 
 choose_gl()
-logging.getLogger("robosuite_logs").setLevel(logging.ERROR)
 _package = keep_libero_from_asking()
+# As it is imported, robosuite warns of what nothing here uses, and sets its own level.
+logging.disable(logging.WARNING)
 try:
     # By name, as none of them says what types it has.
     mujoco: Any = import_module("mujoco")
@@ -35,6 +36,9 @@ try:
     libero_envs: Any = import_module("libero.libero.envs")
 except ImportError as error:
     raise missing_extra("LIBERO", LIBERO, error) from error
+finally:
+    logging.disable(logging.NOTSET)
+logging.getLogger("robosuite_logs").setLevel(logging.ERROR)
 
 _TASK_FILE = (
     "bddl_files/libero_spatial/"
