@@ -1,12 +1,17 @@
 """Shared by all tests: where the optional real files lie, one thread for small networks."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from goalward.simulate.gl import choose_gl
 
+# Started in the background by some shells, this process ignores Ctrl-C, and so would the commands
+# that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # Before any test imports mujoco, which looks at the choice once.
 choose_gl()
 REPOSITORY = Path(__file__).parent.parent
