@@ -46,3 +46,26 @@ def test_what_a_camera_never_sees_may_be_left_out(task):
             cameras._unseen["agentview"] = unseen
             assert not np.array_equal(whole, cameras.picture("agentview"))
             cameras._unseen["agentview"] = unseen[:0]
+
+
+@pytest.mark.parametrize("task", ["square", "pick", "cloth"])
+def test_a_world_that_only_draws_shows_what_the_world_that_ran_shows(task):
+    if task != "cloth":
+        pytest.importorskip("robosuite", reason="needs robosuite")
+    from goalward.simulate.tasks import find_task
+
+    found = find_task(task)
+    world, policy = found.make_world(), found.make_policy("retry")
+    world.reset(generator(4, "world"))
+    policy.reset(world, generator(4, "policy"))
+    for _ in range(5):
+        world.step(policy.act(world))
+    snapshot = world.snapshot()
+    with Cameras(world, 64) as cameras:
+        ran = [cameras.picture(camera) for camera in world.cameras]
+    # As after a kill: the episode is there, and a new process draws it.
+    world = found.make_world()
+    world.restore(snapshot)
+    with Cameras(world, 64) as cameras:
+        drawn = [cameras.picture(camera) for camera in world.cameras]
+    assert all(np.array_equal(one, other) for one, other in zip(ran, drawn, strict=True))

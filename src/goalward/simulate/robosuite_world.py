@@ -62,6 +62,9 @@ class RobosuiteWorld(World):
         )
         self.env._update_observables = lambda force=False: None
         self.env._get_observations = lambda force_update=False: {}
+        # Marks for where the controller aims are hidden by the first reset; without it
+        # a world that only draws would show them.
+        self.env.reset()
         self.model = self.env.sim.model._model
         self.data = self.env.sim.data._data
         self._num_substeps = int(self.env.control_timestep / self.env.model_timestep)
