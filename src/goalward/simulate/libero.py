@@ -124,6 +124,8 @@ class LiberoWorld(World):
         ]
         self._is_of_hand = np.array(of_hand)[self.model.geom_bodyid]
         self._num_at_goal = 0
+        # The first reset hides robosuite's marks, which a world that only draws would show.
+        self.reset(np.random.default_rng(0))
 
     # ---------------------------------------------------------------- World
 
