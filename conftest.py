@@ -6,7 +6,7 @@ from pathlib import Path
 SIMULATE = Path(__file__).parent / "src" / "goalward" / "simulate"
 # What a module needs, beyond what is always installed.
 NEEDS = {
-    "mujoco": ["mujoco_module", "cameras", "cloth", "cloth_operator"],
+    "mujoco": ["mujoco_module", "mujoco_state", "cameras", "cloth", "cloth_operator"],
     "robosuite": ["robosuite_world", "square", "square_policy", "pick", "pick_policy"],
     "libero": ["libero", "libero_policy"],
 }

@@ -14,6 +14,7 @@ from goalward.simulate.cloth_scene import (
     scene,
 )
 from goalward.simulate.mujoco_module import mujoco
+from goalward.simulate.mujoco_state import read_state, settle, state_size, write_state
 from goalward.simulate.world import FloatArray, World
 
 # A velocity of 1 in an action.
@@ -75,7 +76,7 @@ class ClothWorld(World):
         self.model.eq_data[self._pinches, :6] = 0.0
         # Four by four checks: a flex takes no notice of its material's texrepeat.
         self.model.flex_texcoord *= 2.0
-        self._state_size = mujoco.mj_stateSize(self.model, mujoco.mjtState.mjSTATE_INTEGRATION)
+        self._state_size = state_size(self.model)
         self._physics_steps = round(1 / (self.fps * PHYSICS_STEP_S))
         self._hand = _HAND_START.copy()
         self._opening = 1.0
@@ -142,7 +143,7 @@ class ClothWorld(World):
     def snapshot(self) -> FloatArray:
         return np.concatenate(
             [
-                self._integration_state(),
+                read_state(self.model, self.data),
                 self._hand,
                 [self._opening, self._held, self._num_at_goal],
             ]
@@ -152,7 +153,7 @@ class ClothWorld(World):
         state, hand, rest = np.split(
             np.asarray(snapshot, dtype=np.float64), np.cumsum([self._state_size, 3])
         )
-        mujoco.mj_setState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
+        write_state(self.model, self.data, state)
         self._hand = hand.copy()
         self._opening = float(rest[0])
         self._held = int(rest[1])
@@ -227,18 +228,5 @@ class ClothWorld(World):
         apart = np.array([_FINGER_HALF_WIDTH_M + _FINGER_GAP_M * self._opening, 0.0, 0.0])
         self.data.mocap_pos[:] = (self._hand, self._hand - apart, self._hand + apart)
 
-    def _integration_state(self) -> FloatArray:
-        state = np.empty(self._state_size)
-        mujoco.mj_getState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
-        return state
-
     def _settle(self) -> None:
-        """Positions, contacts and forces as they follow from the state alone.
-
-        After a step mujoco keeps what it computed before moving on; a restored world would see
-        other numbers there. The state itself is put back, as forces change what the solver starts
-        from next.
-        """
-        state = self._integration_state()
-        mujoco.mj_forward(self.model, self.data)
-        mujoco.mj_setState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
+        settle(self.model, self.data)

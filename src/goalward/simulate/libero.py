@@ -16,6 +16,7 @@ import numpy.typing as npt
 from goalward.simulate.extras import missing_extra
 from goalward.simulate.gl import choose_gl
 from goalward.simulate.libero_assets import find_assets, keep_libero_from_asking, stand_ins
+from goalward.simulate.mujoco_state import read_state, settle, state_size, write_state
 from goalward.simulate.world import FloatArray, World
 
 LIBERO = (
@@ -111,7 +112,7 @@ class LiberoWorld(World):
         self.env._get_observations = lambda force_update=False: {}
         self.model = self.env.sim.model._model
         self.data = self.env.sim.data._data
-        self._state_size = mujoco.mj_stateSize(self.model, mujoco.mjtState.mjSTATE_INTEGRATION)
+        self._state_size = state_size(self.model)
         self._num_physics_steps = round(self.env.control_timestep / self.env.model_timestep)
         self._bowl, self._plate, self._ramekin = (
             self.env.obj_body_id[name] for name in (_BOWL, _PLATE, _RAMEKIN)
@@ -183,7 +184,7 @@ class LiberoWorld(World):
     def snapshot(self) -> FloatArray:
         return np.concatenate(
             [
-                self._integration_state(),
+                read_state(self.model, self.data),
                 self._robot.gripper.current_action,
                 self._robot.controller.goal_ori.ravel(),
                 self._fixture_poses().ravel(),
@@ -198,7 +199,7 @@ class LiberoWorld(World):
             np.asarray(snapshot, dtype=np.float64), np.cumsum(sizes)
         )
         self._set_fixture_poses(fixture_poses)
-        mujoco.mj_setState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
+        write_state(self.model, self.data, state)
         self._robot.gripper.current_action = fingers.copy()
         self._robot.controller.goal_ori = goal_rotation.reshape(3, 3).copy()
         self._num_at_goal = int(num_at_goal[0])
@@ -278,21 +279,8 @@ class LiberoWorld(World):
         self.model.body_pos[self._fixtures] = poses[:, :3]
         self.model.body_quat[self._fixtures] = poses[:, 3:]
 
-    def _integration_state(self) -> FloatArray:
-        state = np.empty(self._state_size)
-        mujoco.mj_getState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
-        return state
-
     def _settle(self) -> None:
-        """Positions, contacts and forces as they follow from the state alone.
-
-        After a step mujoco keeps what it computed before moving on; a restored world would see
-        other numbers there. The state itself is put back, as forces change what the solver starts
-        from next.
-        """
-        state = self._integration_state()
-        mujoco.mj_forward(self.model, self.data)
-        mujoco.mj_setState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
+        settle(self.model, self.data)
         # Otherwise a controller that was just reset acts on what it saw before.
         self._robot.controller.new_update = True
         # The glow of the stove follows its knob.

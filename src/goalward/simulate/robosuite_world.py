@@ -9,6 +9,7 @@ import numpy as np
 
 from goalward.simulate.extras import ROBOSUITE, missing_extra
 from goalward.simulate.mujoco_module import mujoco
+from goalward.simulate.mujoco_state import read_state, settle, state_size, write_state
 from goalward.simulate.world import FloatArray, World
 
 # As it is imported, robosuite warns of what nothing here uses, and sets its own level.
@@ -74,7 +75,7 @@ class RobosuiteWorld(World):
             if part in self.env.robots[0].part_controllers
         }
         self._num_at_goal = 0
-        self._state_size = mujoco.mj_stateSize(self.model, mujoco.mjtState.mjSTATE_INTEGRATION)
+        self._state_size = state_size(self.model)
 
     def reset(self, generator: np.random.Generator) -> None:
         # One generator is shared by the placement of objects and of the robot.
@@ -107,7 +108,7 @@ class RobosuiteWorld(World):
     def snapshot(self) -> FloatArray:
         return np.concatenate(
             [
-                self._integration_state(),
+                read_state(self.model, self.data),
                 self._gripper.current_action,
                 self._arm_controller.initial_joint,
                 [self._num_at_goal],
@@ -119,7 +120,7 @@ class RobosuiteWorld(World):
             np.asarray(snapshot, dtype=np.float64),
             np.cumsum([self._state_size, _NUM_FINGERS, _NUM_ARM_JOINTS]),
         )
-        mujoco.mj_setState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
+        write_state(self.model, self.data, state)
         self._gripper.current_action = fingers.copy()
         self._arm_controller.initial_joint = joints.copy()
         self._num_at_goal = int(num_at_goal[0])
@@ -152,21 +153,8 @@ class RobosuiteWorld(World):
     def _arm_controller(self) -> Any:
         return self.env.robots[0].part_controllers["right"]
 
-    def _integration_state(self) -> FloatArray:
-        state = np.empty(self._state_size)
-        mujoco.mj_getState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
-        return state
-
     def _settle(self) -> None:
-        """Positions, contacts and forces as they follow from the state alone.
-
-        After a step mujoco keeps what it computed before moving on; a restored world would see
-        other numbers there. The state itself is put back, as forces change what the solver starts
-        from next.
-        """
-        state = self._integration_state()
-        mujoco.mj_forward(self.model, self.data)
-        mujoco.mj_setState(self.model, self.data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
+        settle(self.model, self.data)
         # Otherwise a controller that was just reset acts on what it saw before.
         for controller in self.env.robots[0].part_controllers.values():
             controller.new_update = True
