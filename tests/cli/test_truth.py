@@ -137,7 +137,10 @@ def test_stopped_it_keeps_what_is_finished_and_goes_on(tmp_path, how):
         assert process.returncode == 130
         assert told.count("\n") == 2, told
         assert told.endswith("of 48 futures: the same command goes on)\ninterrupted\n")
-        assert 4 * num_finished == pq.read_table(slow / "truth.parquet").num_rows
+        # At most one of two workers was ahead of the first unfinished frame by so much.
+        num_kept = pq.read_table(slow / "truth.parquet").num_rows
+        assert num_kept % 4 == 0
+        assert 4 * (num_finished - 3) <= num_kept <= 4 * num_finished
     truth_command(slow, frames=6, rollouts=8, workers=2)
     whole = write_data_set(tmp_path / "whole", policy="slow")
     truth_command(whole, frames=6, rollouts=8, workers=2)

@@ -194,6 +194,20 @@ def test_what_is_finished_is_not_done_again(traces, tmp_path):
     ]
 
 
+def test_a_table_of_stopped_work_ends_at_the_first_unfinished_frame(traces, tmp_path):
+    points = sample_frames(traces, 4, seed=0)
+    first, second, third, _ = branch_jobs(points, 4, BRANCHING)
+    with BranchFile(tmp_path / "branches.jsonl", MADE_WITH) as file:
+        for job in (third, first):
+            file.add(job, job.do(walk_stage()))
+        kept = {(point, frame) for point, frame, _ in file.in_order(points, 4)}
+        assert kept == {(points[0].episode_id, points[0].frame)}
+        file.add(second, second.do(walk_stage()))
+        assert file.in_order(points, 4) == file.of(points[:3], 4)
+        # Of more rollouts, what is whole of the first block.
+        assert file.in_order(points[:3], 8) == file.of(points[:3], 4)
+
+
 @pytest.mark.parametrize("cut", range(1, 60, 7))
 def test_a_torn_last_line_is_done_again(traces, tmp_path, cut):
     points = sample_frames(traces, 3, seed=0)

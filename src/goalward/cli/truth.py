@@ -97,7 +97,7 @@ def truth_command(
 
         def write_table() -> FrameTruth:
             told = made_with | {"rollouts": rollouts, "frames": frames}
-            truth = FrameTruth.from_branches(file.of(points, rollouts), cap, told)
+            truth = FrameTruth.from_branches(file.in_order(points, rollouts), cap, told)
             if truth.num_frames:
                 truth.write(out)
             return truth

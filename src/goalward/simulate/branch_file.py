@@ -9,7 +9,13 @@ from types import TracebackType
 from typing import Any
 
 from goalward.errors import GoalwardError
-from goalward.simulate.truth import BranchJob, BranchPoint, StepsOfBranches
+from goalward.simulate.truth import (
+    Branching,
+    BranchJob,
+    BranchPoint,
+    StepsOfBranches,
+    branch_jobs,
+)
 
 # (episode id, frame, branch) -> steps to success, None where the cap came first.
 Branches = dict[tuple[str, int, int], int | None]
@@ -80,6 +86,20 @@ class BranchFile:
         """The finished branches of some frames, frame by frame."""
         keys = ((p.episode_id, p.frame, b) for p in points for b in range(num_branches))
         return {key: self.branches[key] for key in keys if key in self.branches}
+
+    def in_order(self, points: Sequence[BranchPoint], num_branches: int) -> Branches:
+        """The finished branches up to the first that is not, in the order they are begun in.
+
+        What was begun later and is finished all the same had short futures: with it, a table of
+        work that was stopped would make frames look better than they are.
+        """
+        kept: Branches = {}
+        for job in branch_jobs(points, num_branches, Branching(cap=0, seed=0)):
+            keys = [(job.point.episode_id, job.point.frame, branch) for branch in job.branches]
+            if not all(key in self.branches for key in keys):
+                break
+            kept |= {key: self.branches[key] for key in keys}
+        return {key: kept[key] for key in self.of(points, num_branches) if key in kept}
 
     def close(self) -> None:
         os.fsync(self._file.fileno())
