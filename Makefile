@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests in parallel; two workers suit a laptop as well as CI.
 WORKERS ?= 2
 
-.PHONY: help install simulators demo test lint types check bench format clean
+.PHONY: help install simulators rerun demo test lint types check bench format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,6 +21,12 @@ $(VENV)/simulators: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[sim]'
 	$(BIN)/python -m pip install --quiet --no-deps robosuite==1.5.2
 	touch $@
+
+$(VENV)/rerun: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[rerun]'
+	touch $@
+
+rerun: $(VENV)/rerun  ## add rerun, which `goalward export --to rerun` needs
 
 simulators: $(VENV)/simulators  ## add mujoco and robosuite, which `goalward simulate` needs
 

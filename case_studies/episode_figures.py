@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 import goalward
-from goalward.metrics.frame_truth import TRUTH_FILE, FrameTruth, read_truth
-from goalward.report.episode_figure import KnownValue, Moment, episode_figure
+from goalward.metrics.frame_truth import TRUTH_FILE, read_truth
+from goalward.report.episode_figure import Moment, episode_figure
+from goalward.report.episode_sheet import filled, known_values
 from goalward.report.figures import save_figure
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
@@ -28,7 +29,7 @@ from goalward.simulate.data_set import SimulatedDataSet
 from goalward.values.table import ValueTable, read_values
 
 FloatArray = npt.NDArray[np.floating]
-MOST_MOMENTS = 7
+FEWEST_MOMENTS, MOST_MOMENTS = 5, 7
 # A hand that moves less than this between frames rests.
 REST_M = 0.002
 
@@ -88,11 +89,7 @@ def moments_of(
     for frame, name in chosen:
         if all(abs(frame - other) > last // 20 for other in named):
             named[frame] = name
-    frames = sorted(named)
-    while len(frames) < 5:
-        gaps = np.diff(frames)
-        widest = int(gaps.argmax())
-        frames.insert(widest + 1, int(frames[widest] + gaps[widest] // 2))
+    frames = filled(list(named), FEWEST_MOMENTS, max(last / 20, 1.0))
     return [
         Moment(
             frame,
@@ -100,17 +97,6 @@ def moments_of(
             tuple(episode.frame(camera, frame) for camera in cameras),
         )
         for frame in frames
-    ]
-
-
-def known_values(truth: FrameTruth | None, episode: Episode, discount: float) -> list[KnownValue]:
-    if truth is None:
-        return []
-    numbers = truth.true_value(discount)
-    return [
-        KnownValue(int(truth.frame_indices[row]), float(numbers.mean[row]), float(error))
-        for row, error in enumerate(numbers.standard_error)
-        if truth.episode_ids[row] == episode.id
     ]
 
 
@@ -135,7 +121,10 @@ def draw(arguments: argparse.Namespace) -> None:
             f"{episode.task}: episode {episode.id} ({episode.outcome})",
             moments_of(episode, mean[episode.id], events.get(episode.id, []), cameras),
             {method: curves[method][:, frames] for method in arguments.shown},
-            truth=known_values(truth, episode, arguments.discount),
+            discount=arguments.discount,
+            truth=known_values(truth, episode.id, arguments.discount),
+            cameras=cameras,
+            curve_at="below",
         )
         save_figure(figure, arguments.out / f"episode_{kind}")
         print(f"{kind}: episode {episode.id}, {arguments.out / f'episode_{kind}'}.png")

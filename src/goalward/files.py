@@ -2,12 +2,15 @@
 
 import os
 import tempfile
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from goalward.errors import GoalwardError
+
+_READING_UMASK = threading.Lock()
 
 
 @contextmanager
@@ -34,9 +37,7 @@ def written_whole(path: Path) -> Generator[Path]:
     try:
         yield temporary
         # mkstemp makes private files; a result should be as readable as any other file.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
+        temporary.chmod(0o666 & ~_umask())
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -44,6 +45,14 @@ def written_whole(path: Path) -> Generator[Path]:
         raise GoalwardError(f"{path}: cannot be written ({error.strerror or error})") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """What new files may not be; it can only be read by setting it, by one thread at a time."""
+    with _READING_UMASK:
+        umask = os.umask(0)
+        os.umask(umask)
+    return umask
 
 
 def check_folder(path: Path) -> None:

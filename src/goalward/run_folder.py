@@ -15,10 +15,14 @@ class RunFolder:
     | `outcomes.csv` | policy, episode, success, steps: what `goalward compare` takes |
     | `networks/` | the value functions |
     | `values.parquet` | value and steps to the goal of every frame, by method and seed |
+    | `events.csv` | setbacks, recoveries, stalls, goals: episode, kind, frames, steps to go |
     | `scores.json` | methods -> score -> mean, sd, interval; what the values say of the policy; |
     | | `truth`: how far they are from what is true, where a simulator could tell |
     | `tables/`, `figures/` | the same as Markdown and LaTeX, as PNG and SVG |
     | `summary.md` | the answer in words |
+    | `report/` | the same to look at in a browser, with the episodes: `index.html` |
+    | `sheets/` | frames of an episode over its curve, as PNG, SVG and PDF |
+    | `exports/` | values as other tools read them |
     | `steps.json` | which step was made from what, so that nothing is done twice |
     """
 
@@ -45,6 +49,10 @@ class RunFolder:
         return self.path / "values.parquet"
 
     @property
+    def events(self) -> Path:
+        return self.path / "events.csv"
+
+    @property
     def scores(self) -> Path:
         return self.path / "scores.json"
 
@@ -59,6 +67,18 @@ class RunFolder:
     @property
     def summary(self) -> Path:
         return self.path / "summary.md"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report"
+
+    @property
+    def sheets(self) -> Path:
+        return self.path / "sheets"
+
+    @property
+    def exports(self) -> Path:
+        return self.path / "exports"
 
     @property
     def steps(self) -> Path:

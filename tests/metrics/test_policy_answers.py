@@ -12,12 +12,23 @@ from goalward.metrics.policy_answers import (
     with_twice_the_time,
     worth_watching,
 )
+from goalward.values.events import find_events
 
 
 def endings(*episodes):
     """(length, goal frame or -1, failed) per episode."""
     lengths, goals, failed = zip(*episodes, strict=True)
     return Endings(np.cumsum(lengths), np.array(goals), np.array(failed))
+
+
+def watched(steps, episodes, ceiling, **options):
+    """What is worth watching in the steps of one seed, by the events that are found in them."""
+    parts = np.split(steps[None], episodes.episode_ends[:-1], axis=1)
+    goals = [None if goal < 0 else int(goal) for goal in episodes.goal_frames]
+    events = [
+        find_events(part, goal, ceiling=ceiling) for part, goal in zip(parts, goals, strict=True)
+    ]
+    return worth_watching(steps[None], episodes, events, ceiling=ceiling, **options)
 
 
 def test_rate_of_nothing_has_a_reason():
@@ -81,33 +92,38 @@ def test_what_is_worth_watching_is_found_where_it_happened():
     slip = np.concatenate([np.linspace(100, 20, 50), np.linspace(90, 0, 51)])
     stall = np.concatenate([np.linspace(100, 60, 20), np.full(81, 60.0)])
     near = np.concatenate([np.linspace(100, 3, 60), np.full(5, 3.0), np.full(36, 100.0)])
-    steps = np.concatenate([calm, slip, stall, near])[None]
+    steps = np.concatenate([calm, slip, stall, near])
     episodes = endings((101, 100, False), (101, 100, False), (101, -1, False), (101, -1, False))
-    found = {w.episode: w for w in worth_watching(steps, episodes, ceiling=100, num_each=1)}
+    found = {w.episode: w for w in watched(steps, episodes, ceiling=100, num_each=1)}
     assert 0 not in found
-    assert found[3].reason.startswith("setback from 3 to 100")
-    assert found[3].frame in range(63, 69)
-    assert found[2].reason.startswith("stall of")
-    assert found[2].frame in range(15, 25)
+    assert found[3].reason == "setback: 3 to 100 or more steps to go"
+    assert found[3].frame == 65
+    assert found[2].reason == "stall: 84 frames at 64 steps to go"
+    assert found[2].frame == 17
 
 
 def test_one_noisy_frame_is_no_setback():
     steps = np.linspace(100, 0, 101)
     steps[50] = 100
-    found = worth_watching(steps[None], endings((101, 100, False)), ceiling=100)
-    assert not any("setback" in watched.reason for watched in found)
+    assert watched(steps, endings((101, 100, False)), ceiling=100) == ()
 
 
 def test_noise_is_not_worth_watching():
     """A setback of 3 of 100 steps, and a time-out that never looked near."""
     steps = np.concatenate([np.linspace(100, 0, 101), np.linspace(100, 40, 101)])
     steps[40:60] += 3
-    found = worth_watching(steps[None], endings((101, 100, False), (101, -1, False)), ceiling=100)
-    assert not any("setback" in watched.reason for watched in found)
-    assert not any("did not succeed" in watched.reason for watched in found)
+    assert watched(steps, endings((101, 100, False), (101, -1, False)), ceiling=100) == ()
+
+
+def test_a_near_miss_is_worth_watching_without_an_event():
+    """It comes within 20 of 100 steps, at an even pace, and ends there."""
+    (found,) = watched(np.linspace(100, 20, 81), endings((81, -1, False)), ceiling=100)
+    assert found.reason == "looked 20 steps from the goal and did not succeed"
+    assert found.frame == 80
 
 
 def test_the_ceiling_is_not_told_as_a_prediction():
     steps = np.concatenate([np.linspace(90, 10, 50), np.full(50, np.inf)])
-    (found, *_) = worth_watching(steps[None], endings((100, -1, False)), ceiling=99)
-    assert found.reason.endswith("to 99 or more predicted steps to go")
+    # Smoothed over five frames; ten at the last of them, but twelve two frames before.
+    (found,) = watched(steps, endings((100, -1, False)), ceiling=99)
+    assert found.reason == "setback: 12 to 99 or more steps to go"

@@ -92,3 +92,10 @@ def test_time_outs_are_named_as_on_their_way_or_stuck():
     assert "On their way:" not in text
     text = words(blind, num_episodes=4)
     assert r"On their way: \<b\>1\_\*, \<b\>3\_\*." in text
+
+
+def test_events_are_counted():
+    """Every time-out is said to be beyond the ceiling of 9 steps for all of its 10 frames."""
+    text = words(knowing, num_episodes=4)
+    assert "In all episodes `liveness` sees 2 stalls (`events.csv`)." in text
+    assert "(time_out): stall: 10 frames at 9 or more steps to go" in text

@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import goalward
+from goalward.rollouts.video_writer import VideoWriter
 from goalward.simulate.data_set import SimulatedDataSet
 from goalward.simulate.episode_jobs import WorldFacts
-from goalward.simulate.episode_video import EpisodeVideo, PictureSums, picture_sums
+from goalward.simulate.episode_video import PictureSums, picture_sums
 from goalward.simulate.lerobot_writer import LeRobotWriter
 from goalward.simulate.trace import Trace
 
@@ -46,7 +47,7 @@ def grey_pictures(levels: list[int], size: int = 16) -> list[np.ndarray]:
 
 
 def write_video(path: Path, pictures: list[np.ndarray], fps: int = 10) -> Path:
-    with EpisodeVideo(path, fps) as video:
+    with VideoWriter(path, fps) as video:
         for picture in pictures:
             video.add(picture)
     return path
@@ -184,7 +185,7 @@ def test_a_video_has_its_rate_and_a_key_frame_every_ten(tmp_path):
 
 def test_an_error_while_drawing_leaves_no_video(tmp_path):
     with pytest.raises(ZeroDivisionError):
-        with EpisodeVideo(tmp_path / "half.mp4", 10) as video:
+        with VideoWriter(tmp_path / "half.mp4", 10) as video:
             video.add(grey_pictures([1])[0])
             raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []

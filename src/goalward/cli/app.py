@@ -11,12 +11,16 @@ from goalward.cli.compare import compare_command
 from goalward.cli.console import error_console
 from goalward.cli.embed import embed_command
 from goalward.cli.evaluate import evaluate_command
+from goalward.cli.export import export_command
 from goalward.cli.fit import fit_command
 from goalward.cli.inspect import inspect_command
 from goalward.cli.predict import predict_command
+from goalward.cli.report import report_command
 from goalward.cli.reproduce import reproduce_command
+from goalward.cli.sheet import sheet_command
 from goalward.cli.simulate import simulate_command
 from goalward.cli.truth import truth_command
+from goalward.cli.view import view_command
 from goalward.errors import GoalwardError
 
 app = App(
@@ -32,9 +36,13 @@ app.command(embed_command, name="embed")
 app.command(fit_command, name="fit")
 app.command(predict_command, name="predict")
 app.command(compare_command, name="compare")
+app.command(export_command, name="export")
+app.command(report_command, name="report")
+app.command(sheet_command, name="sheet")
 app.command(reproduce_command, name="reproduce")
 app.command(simulate_command, name="simulate")
 app.command(truth_command, name="truth")
+app.command(view_command, name="view")
 app.command(cache_app)
 
 

@@ -17,6 +17,7 @@ from goalward.cli.assignments import assignments
 from goalward.cli.console import error_console, output_console, plain
 from goalward.cli.embed import EmbedArguments
 from goalward.cli.fit import FitBar
+from goalward.cli.progress import progress_bar
 from goalward.cli.read_arguments import CommaList, ReadArguments
 from goalward.config import PAPER_METHODS, EvaluationConfig, write_toml
 from goalward.errors import GoalwardError
@@ -52,14 +53,15 @@ def evaluate_command(
     policy: str | None = None,
     truth: Path | None = None,
     force: Annotated[bool, Parameter(negative=())] = False,
+    report: bool = True,
 ) -> None:
     """Say how good a policy is from its rollouts: the main job, in one command.
 
     Reads the rollouts, embeds their frames (once, see `goalward embed`), holds out some episodes,
     learns value functions from the others, and writes into one folder: what the policy's success
-    rate is and would be with more time, which episodes to watch first, values of every frame, and
-    how far all methods can be trusted. Stopped at any moment, the same command goes on; run
-    again, it does nothing that is done.
+    rate is and would be with more time, which episodes to watch first, values of every frame, how
+    far all methods can be trusted, and a report that plays every episode beside its value.
+    Stopped at any moment, the same command goes on; run again, it does nothing that is done.
 
     Examples:
 
@@ -68,6 +70,7 @@ def evaluate_command(
     - `goalward evaluate my_rollouts --out run --folds 4` each episode is held out once
     - `goalward evaluate features.npz --out run --methods liveness` from features you bring
     - `goalward evaluate simulated --out run` compares values with `simulated/truth.parquet`
+    - `goalward view run` opens the report; `goalward export run --to csv` hands values on
     - `goalward compare run_a run_b` which of two policies is better
 
     Parameters
@@ -101,6 +104,8 @@ def evaluate_command(
         the folder of the rollouts, if there is one.
     force
         Do everything again.
+    report
+        Write the pages to look at (as `goalward report` does later).
     """
     console = error_console()
     config = EvaluationConfig(
@@ -143,7 +148,8 @@ def evaluate_command(
         console.print(plain(f"warning: {text}"), soft_wrap=True)
     if not evaluation.steps_made:
         console.print(plain("nothing had to be done: data and options are as they were"))
-    _print_answer(folder, console)
+    index = _write_report(folder, rollouts, console) if report else None
+    _print_answer(folder, index, console)
 
 
 def _name_of(path: Path) -> str:
@@ -218,7 +224,8 @@ def _write_config(
         folder.config,
         {
             "data": {
-                "path": str(Path(path).resolve()),
+                # The rollouts of the package go by their name, wherever it is installed.
+                "path": path if located(path) != Path(path) else str(Path(path).resolve()),
                 "sources": [source.format for source in rollouts.sources],
                 "features": rollouts.feature_layout,
                 **({} if truth is None else {"truth": str(truth.resolve())}),
@@ -239,11 +246,20 @@ def _write_config(
     )
 
 
-def _print_answer(folder: RunFolder, console: Console) -> None:
+def _write_report(folder: RunFolder, rollouts: Rollouts, console: Console) -> Path:
+    from goalward.report.site_files import write_report
+    from goalward.values.finished_run import read_run
+
+    with progress_bar("report", console, unit="episodes") as update:
+        return write_report(read_run(folder.path), rollouts, folder.report, on_progress=update)
+
+
+def _print_answer(folder: RunFolder, index: Path | None, console: Console) -> None:
     output = output_console()
     text = folder.summary.read_text(encoding="utf-8")
     if output.is_terminal:
         output.print(Markdown(text))
     else:
         print(text)
-    console.print(plain(f"all results: {folder.path}; read first: {folder.summary}"))
+    first = f"read first: {folder.summary}" if index is None else f"open: {index}"
+    console.print(plain(f"all results: {folder.path}; {first}"), soft_wrap=True)

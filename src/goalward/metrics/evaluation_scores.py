@@ -25,6 +25,7 @@ from goalward.metrics.scorecard import CardRow, scorecard
 from goalward.metrics.significance import MethodTests, method_tests
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
+from goalward.values.events import Event, table_events
 from goalward.values.table import ValueTable
 
 IndexArray = npt.NDArray[np.int64]
@@ -46,6 +47,8 @@ class PolicyAnswers:
     time_outs: TimeOuts
     more_time: MoreTime
     watch_first: tuple[WorthWatching, ...]
+    # Of every episode, as the first method sees them.
+    events: tuple[tuple[Event, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +113,8 @@ def score_values(
         limit = time_limit + 1
         calibrations[method] = calibration_of_success(chance, endings, horizon, time_limit=limit)
     first = np.asarray(values.steps(values.methods[0]), dtype=np.float64)
+    goals = [episode.goal_frame for episode in rollouts]
+    events = table_events(values, values.methods[0], goals, ceiling=time_limit)
     return EvaluationScores(
         methods=values.methods,
         num_seeds=len(values.seeds),
@@ -120,7 +125,7 @@ def score_values(
         calibration=calibrations,
         tests=_tests(cards),
         policy=_answers(
-            _frames(first, values, tested), first, rollouts, tested, horizon, time_limit
+            _frames(first, values, tested), first, events, rollouts, tested, horizon, time_limit
         ),
         one_sided_tasks=() if training is None else _one_sided_tasks(rollouts.select(training)),
     )
@@ -158,6 +163,7 @@ def _tests(cards: Mapping[str, Mapping[str, CardRow]]) -> dict[str, MethodTests]
 def _answers(
     held_out_steps: FloatArray,
     steps: FloatArray,
+    events: tuple[tuple[Event, ...], ...],
     rollouts: Rollouts,
     tested: IndexArray,
     horizon: int,
@@ -180,5 +186,6 @@ def _answers(
             counts[Outcome.FAILURE],
             late.in_time,
         ),
-        watch_first=worth_watching(steps, Endings.of(rollouts), ceiling=time_limit),
+        watch_first=worth_watching(steps, Endings.of(rollouts), events, ceiling=time_limit),
+        events=events,
     )

@@ -3,6 +3,7 @@
 # pyright: standard
 # (scipy ships no type stubs)
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +12,12 @@ from goalward.metrics.endings import Endings, FloatArray
 from goalward.metrics.proportions import wilson
 from goalward.metrics.score import Interval, Score, no_interval
 from goalward.seeds import generator
+from goalward.values.event_rules import EventRules, smoothed
+from goalward.values.events import Event, EventKind, event_words
 
 # The end of an episode is judged by so many of its last frames: one frame is noise.
 _LAST_FRAMES = 10
 _NUM_DRAWS = 20_000
-# Of the ceiling: what is less than this is no setback, no stall and no step forward.
-_NOTICEABLE = 0.05
 # Of the ceiling: an episode that never looked nearer has missed nothing.
 _NEAR = 0.25
 
@@ -158,30 +159,31 @@ class WorthWatching:
 
 
 def worth_watching(
-    steps: FloatArray, endings: Endings, *, ceiling: float, num_each: int = 2
+    steps: FloatArray,
+    endings: Endings,
+    events: Sequence[Sequence[Event]],
+    *,
+    ceiling: float,
+    num_each: int = 2,
 ) -> tuple[WorthWatching, ...]:
     """The episodes with the largest setbacks, the longest stalls and the nearest misses.
 
-    Each is named once, for its strongest reason. Steps, (seeds, frames), are cut at `ceiling`,
-    averaged over seeds and smoothed by a running median of five frames. Setbacks and stalls of
-    less than a twentieth of the ceiling are noise; a near miss looked nearer than a quarter of it.
+    Each is named once, for its strongest reason. `events` are those of each episode, found in
+    steps, (seeds, frames), with the same ceiling. A near miss did not succeed and looked, in the
+    curve that events are found in, nearer than a quarter of the ceiling.
     """
-    curves = _smooth_curves(steps, endings, ceiling)
     candidates = {
-        "setback": [_setback(curve, ceiling) for curve in curves],
-        "stall": [_stall(curve, ceiling) for curve in curves],
-        "near miss": [
-            None if endings.success[i] else _near_miss(curve, ceiling)
-            for i, curve in enumerate(curves)
-        ],
+        "setback": [_largest(found, EventKind.SETBACK, ceiling) for found in events],
+        "stall": [_largest(found, EventKind.STALL, ceiling) for found in events],
+        "near miss": _near_misses(steps, endings, ceiling),
     }
     chosen: dict[int, WorthWatching] = {}
-    for kind in candidates:
+    for found in candidates.values():
         ranked = sorted(
-            ((found, i) for i, found in enumerate(candidates[kind]) if found is not None),
+            ((one, i) for i, one in enumerate(found) if one is not None),
             key=lambda entry: -entry[0][0],
         )
-        fresh = [(found, i) for found, i in ranked if i not in chosen]
+        fresh = [(one, i) for one, i in ranked if i not in chosen]
         for (_, frame, reason), i in fresh[:num_each]:
             chosen[i] = WorthWatching(i, frame, reason)
     return tuple(chosen.values())
@@ -191,49 +193,33 @@ def worth_watching(
 _Found = tuple[float, int, str]
 
 
-def _smooth_curves(steps: FloatArray, endings: Endings, ceiling: float) -> list[FloatArray]:
-    mean = np.minimum(np.atleast_2d(endings.per_frame(steps)), ceiling).mean(axis=0)
-    stops = np.where(
-        endings.success, endings.starts + endings.goal_frames + 1, endings.episode_ends
-    )
-    curves: list[FloatArray] = []
-    for start, stop in zip(endings.starts, stops, strict=True):
-        padded = np.pad(mean[start:stop], 2, mode="edge")
-        windows = np.lib.stride_tricks.sliding_window_view(padded, 5)
-        curves.append(np.median(windows, axis=1))
-    return curves
-
-
-def _setback(curve: FloatArray, ceiling: float) -> _Found | None:
-    rise = curve - np.minimum.accumulate(curve)
-    frame = int(rise.argmax())
-    before = int(curve[: frame + 1].argmin())
-    if rise[frame] <= _NOTICEABLE * ceiling:
+def _largest(events: Sequence[Event], kind: EventKind, ceiling: float) -> _Found | None:
+    """The setback that loses most steps, or the longest stall."""
+    sizes = [
+        (
+            event.steps_after - event.steps_before
+            if kind is EventKind.SETBACK
+            else float(event.end - event.start),
+            event,
+        )
+        for event in events
+        if event.kind is kind
+    ]
+    if not sizes:
         return None
-    # All seeds may say never: the ceiling is where counting stops, not what was predicted.
-    or_more = " or more" if curve[frame] >= ceiling else ""
-    text = f"setback from {curve[before]:.0f} to {curve[frame]:.0f}{or_more} predicted steps to go"
-    return float(rise[frame]), frame, text
+    size, event = max(sizes, key=lambda entry: entry[0])
+    return size, event.frame, event_words(event, ceiling)
 
 
-def _stall(curve: FloatArray, ceiling: float) -> _Found | None:
-    """The longest time without coming nearer by a twentieth of the ceiling."""
-    best, since, longest, at = curve[0], 0, 0, 0
-    for frame, now in enumerate(curve):
-        if now < best - _NOTICEABLE * ceiling:
-            best, since = now, frame
-        elif frame - since > longest:
-            longest, at = frame - since, since
-    if longest <= _NOTICEABLE * ceiling:
-        return None
-    or_more = " or more" if curve[at] >= ceiling else ""
-    text = f"stall of {longest} frames at {curve[at]:.0f}{or_more} predicted steps to go"
-    return float(longest), at, text
-
-
-def _near_miss(curve: FloatArray, ceiling: float) -> _Found | None:
-    frame = int(curve.argmin())
-    if curve[frame] > _NEAR * ceiling:
-        return None
-    text = f"looked {curve[frame]:.0f} steps from the goal and did not succeed"
-    return float(ceiling - curve[frame]), frame, text
+def _near_misses(steps: FloatArray, endings: Endings, ceiling: float) -> list[_Found | None]:
+    capped = np.clip(np.atleast_2d(endings.per_frame(steps)), 0.0, ceiling)
+    mean = capped.mean(axis=0, keepdims=True)
+    found: list[_Found | None] = [None] * endings.num_episodes
+    for i in np.flatnonzero(~endings.success).tolist():
+        frames = mean[:, endings.starts[i] : endings.episode_ends[i]]
+        curve = smoothed(frames, ceiling, EventRules().window)[0]
+        frame = int(curve.argmin())
+        if curve[frame] <= _NEAR * ceiling:
+            text = f"looked {curve[frame]:.0f} steps from the goal and did not succeed"
+            found[i] = float(ceiling - curve[frame]), frame, text
+    return found

@@ -1,6 +1,8 @@
 """An evaluation on disk: scores as JSON, tables, figures, the summary."""
 
 import json
+from collections import Counter
+from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from goalward.report.truth_json import truth_as_json
 from goalward.report.truth_table import chance_table, truth_csv, truth_figure, value_table
 from goalward.rollouts.dataset import Rollouts
 from goalward.run_folder import RunFolder
+from goalward.values.events import EventKind, write_events
 
 _PAPER_METRICS = ("success", "failure", "composite")
 
@@ -31,10 +34,11 @@ def write_evaluation(
     truth: TruthCard | None = None,
 ) -> list[Path]:
     """Write every file that people read, and name them."""
-    written = [folder.scores, folder.summary]
+    written = [folder.scores, folder.events, folder.summary]
     numbers = scores_as_json(scores, rollouts)
     numbers |= {} if truth is None else {"truth": truth_as_json(truth)}
     _write_text(folder.scores, json.dumps(numbers, indent=1) + "\n")
+    write_events(folder.events, dict(zip(rollouts.ids, scores.policy.events, strict=True)))
     _write_text(folder.summary, summary(scores, rollouts, config.policy, truth))
     tables = {
         "paper_metrics": score_table(scores.cards, _PAPER_METRICS, scores.tests),
@@ -102,6 +106,7 @@ def scores_as_json(scores: EvaluationScores, rollouts: Rollouts) -> dict[str, An
                 for found in policy.watch_first
             ],
         },
+        "events": _events(scores, rollouts),
         "num_episodes": len(rollouts),
         "num_held_out": scores.num_held_out,
         "num_seeds": scores.num_seeds,
@@ -131,4 +136,30 @@ def _calibration(scores: EvaluationScores, method: str) -> dict[str, Any]:
         "brier": score_json(found.brier),
         "expected_error": score_json(found.expected_error),
         "num_frames": found.num_frames,
+        "bins": [
+            {
+                "edges": list(one.edges),
+                "predicted": one.predicted,
+                "observed": one.observed,
+                "observed_interval": interval_json(one.observed_interval),
+                "num_frames": one.num_frames,
+                "num_episodes": one.num_episodes,
+            }
+            for one in found.bins
+        ],
+    }
+
+
+def _events(scores: EvaluationScores, rollouts: Rollouts) -> dict[str, Any]:
+    """How many of each kind, and those of every episode; steps at the ceiling may be more."""
+    found = scores.policy.events
+    kinds = Counter(event.kind for events in found for event in events)
+    return {
+        "method": scores.methods[0],
+        "ceiling": scores.time_limit,
+        "counts": {str(kind): kinds[kind] for kind in EventKind},
+        "episodes": [
+            {"episode": episode_id, "events": [asdict(event) for event in events]}
+            for episode_id, events in zip(rollouts.ids, found, strict=True)
+        ],
     }

@@ -11,9 +11,16 @@ from goalward.report.tables import escaped_markdown
 from goalward.report.truth_words import truth_lines
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted, some_of
+from goalward.values.events import EventKind
 
 # The AUROC of values that know nothing.
 _CHANCE = 0.5
+_EVENT_WORDS = (
+    (EventKind.SETBACK, "setback", "setbacks"),
+    (EventKind.RECOVERY, "recovery", "recoveries"),
+    (EventKind.STALL, "stall", "stalls"),
+    (EventKind.NO_RETURN, "point of no return", "points of no return"),
+)
 _SHOWN = ("success", "failure", "composite", "composite_at_threshold", "frame_auroc", "spearman")
 
 
@@ -160,7 +167,20 @@ def _watch_lines(scores: EvaluationScores, rollouts: Rollouts) -> list[str]:
         f"({rollouts[found.episode].outcome}): {found.reason}"
         for found in scores.policy.watch_first
     ]
-    return ["\n".join(lines) if lines else "No episode stands out."]
+    return ["\n".join(lines) if lines else "No episode stands out.", *_event_lines(scores)]
+
+
+def _event_lines(scores: EvaluationScores) -> list[str]:
+    """How many events there are of each kind; nothing where there are none but goals."""
+    found = [event.kind for events in scores.policy.events for event in events]
+    told = [
+        f"{found.count(kind)} {words if found.count(kind) == 1 else plural}"
+        for kind, words, plural in _EVENT_WORDS
+        if kind in found
+    ]
+    if not told:
+        return []
+    return [f"In all episodes `{scores.methods[0]}` sees {some_of(told)} (`events.csv`)."]
 
 
 def _trust_lines(scores: EvaluationScores) -> list[str]:

@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from goalward.rollouts.video_writer import VideoWriter
 from goalward.simulate.data_set import Plan
-from goalward.simulate.episode_video import EpisodeVideo, PictureSums, picture_sums
+from goalward.simulate.episode_video import PictureSums, picture_sums
 from goalward.simulate.label_noise import as_seen
 from goalward.simulate.tasks import find_task
 from goalward.simulate.trace import Trace, run_episode
@@ -116,7 +117,7 @@ class DrawEpisode:
         cameras = simulator.cameras(self.plan.size)
         with ExitStack() as open_files:
             videos = {
-                camera: open_files.enter_context(EpisodeVideo(path, self.fps))
+                camera: open_files.enter_context(VideoWriter(path, self.fps))
                 for camera, path in video_files.items()
             }
             for snapshot in Trace.read(self.trace_file).snapshots:

@@ -1,75 +1,12 @@
-"""Pictures as a video file that comes out the same, byte by byte, every time."""
+"""The colours in the pictures of a video, which LeRobot keeps beside it."""
 
-from contextlib import ExitStack
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import av
 import numpy as np
 import numpy.typing as npt
-
-from goalward.files import written_whole
-
-CODEC = "h264"
-PIXEL_FORMAT = "yuv420p"
-CRF = 23
-# A frame in the middle is reached by decoding at most this many. There are no further key frames
-# where the picture changes: those that there are, are a regular sample.
-KEY_FRAME_EVERY = 10
-_OPTIONS = {
-    "crf": str(CRF),
-    "g": str(KEY_FRAME_EVERY),
-    # Measured: with B-frames and macroblock trees together x264 reads memory nobody wrote where
-    # pictures are small (64 pixels), and the same pictures give other bytes one time in four.
-    "bf": "0",
-    "x264-params": "mbtree=0:scenecut=0",
-}
-
-
-class EpisodeVideo:
-    """A video file in the making: pictures (height, width, 3), the first at second 0.
-
-    The file is there, whole, when the block ends.
-    """
-
-    def __init__(self, path: Path, fps: int) -> None:
-        self._path = path
-        self._fps = fps
-        self._num_pictures = 0
-        self._open_files = ExitStack()
-
-    def __enter__(self) -> "EpisodeVideo":
-        with ExitStack() as open_files:
-            temporary = open_files.enter_context(written_whole(self._path))
-            self._container = open_files.enter_context(av.open(str(temporary), "w"))
-            self._open_files = open_files.pop_all()
-        self._stream: Any = self._container.add_stream("libx264", rate=self._fps)
-        self._stream.pix_fmt = PIXEL_FORMAT
-        self._stream.options = dict(_OPTIONS)
-        # Threads share out the bits as they come: other bytes on other machines.
-        self._stream.codec_context.thread_count = 1
-        return self
-
-    def add(self, picture: npt.NDArray[np.uint8]) -> None:
-        if self._num_pictures == 0:
-            self._stream.height, self._stream.width = picture.shape[:2]
-        frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
-        frame.pts, frame.time_base = self._num_pictures, Fraction(1, self._fps)
-        self._num_pictures += 1
-        self._container.mux(self._stream.encode(frame))
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if error is None:
-            self._container.mux(self._stream.encode())
-        self._open_files.__exit__(kind, error, traceback)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goalward.files import written_whole
+from goalward.rollouts.video_writer import CODEC, CRF, KEY_FRAME_EVERY, PIXEL_FORMAT
 from goalward.simulate.data_set import (
     CHUNK_SIZE,
     DATA_TEMPLATE,
@@ -20,13 +21,7 @@ from goalward.simulate.data_set import (
     video_place,
 )
 from goalward.simulate.episode_jobs import WorldFacts
-from goalward.simulate.episode_video import (
-    CODEC,
-    CRF,
-    KEY_FRAME_EVERY,
-    PIXEL_FORMAT,
-    PictureSums,
-)
+from goalward.simulate.episode_video import PictureSums
 from goalward.simulate.trace import Trace
 
 # One number per frame; what the library itself calls these.

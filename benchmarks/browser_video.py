@@ -1,0 +1,102 @@
+"""Frames per second of making videos for browsers, beside those of decoding alone.
+
+    python benchmarks/browser_video.py [VIDEO ...]
+
+Without arguments, h264 and AV1 videos of 224 x 224 and 480 x 640 pixels are made from the frames
+of examples/libero_rollouts. Each is decoded, and made into a video for browsers, in turn, several
+times; the best of each counts. h264 is copied, and with every second frame left out coded anew.
+Then eight of each are made by one thread and by two.
+"""
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import cast
+
+import av
+import numpy as np
+from av.video.stream import VideoStream
+from PIL import Image
+
+import goalward
+from goalward.rollouts.browser_video import (
+    BrowserVideo,
+    HowMade,
+    write_browser_video,
+    write_browser_videos,
+)
+from goalward.rollouts.video import VideoFrames
+from goalward.rollouts.video_index import read_index
+
+ROUNDS = 3
+NUM_VIDEOS = 8
+EXAMPLE = Path(__file__).parent.parent / "examples" / "libero_rollouts"
+
+
+def seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def measure(path: Path, name: str, folder: Path) -> None:
+    times = read_index(path).timestamps
+    compare(VideoFrames(path, times, fps=10.0), f"{name:16} all frames   ", folder)
+    # Not all of the frames in the file: these cannot be copied.
+    compare(VideoFrames(path, times[::2], fps=10.0), f"{name:16} every second ", folder)
+    # Another rate each: other videos, of the same frames.
+    videos = [
+        BrowserVideo(VideoFrames(path, times[::2], 10.0), fps=5.0 + number)
+        for number in range(NUM_VIDEOS)
+    ]
+    alone = seconds(lambda: write_browser_videos(videos, folder / "one", workers=1))
+    together = seconds(lambda: write_browser_videos(videos, folder / "two", workers=2))
+    print(f"{name:16} coded anew by two threads {alone / together:.2f} times as fast as by one")
+
+
+def compare(source: VideoFrames, title: str, folder: Path) -> None:
+    made: list[HowMade] = []
+    decoding = min(seconds(lambda: sum(1 for _ in source)) for _ in range(ROUNDS))
+    writing = min(
+        seconds(lambda: made.append(write_browser_video(source, folder / "out.mp4", 10)))
+        for _ in range(ROUNDS)
+    )
+    print(
+        f"{title} {made[0]:8} {source.num_frames / writing:8.0f} frames/s, "
+        f"decoding alone {source.num_frames / decoding:6.0f}, ratio {decoding / writing:.2f}"
+    )
+
+
+def make_videos(folder: Path) -> Iterator[tuple[Path, str]]:
+    episode = goalward.read(EXAMPLE)[1]
+    pictures = [Image.fromarray(frame) for frame in episode.frames("front")]
+    h264 = {"crf": "23", "bf": "0"}
+    for codec, encoder, options in (
+        ("h264", "libx264", h264),
+        ("AV1", "libsvtav1", {"crf": "30", "preset": "10"}),
+    ):
+        for width, height in ((224, 224), (640, 480)):
+            path = folder / f"{codec}_{width}.mp4"
+            with av.open(str(path), "w") as container:
+                stream = cast(VideoStream, container.add_stream(encoder, rate=10, options=options))
+                stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+                stream.gop_size = 2  # as LeRobot encodes
+                for picture in pictures:
+                    frame = np.asarray(picture.resize((width, height)))
+                    container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, "rgb24")))
+                container.mux(stream.encode())
+            yield path, f"{codec} {width} x {height}"
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        given = [(Path(path), Path(path).name) for path in sys.argv[1:]]
+        for path, title in given or make_videos(folder):
+            measure(path, title, folder)
+
+
+if __name__ == "__main__":
+    main()

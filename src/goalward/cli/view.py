@@ -1,0 +1,74 @@
+"""`goalward view`: the report of a run in a browser."""
+
+import os
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+
+from goalward.cli.console import error_console, plain
+from goalward.errors import GoalwardError
+from goalward.run_folder import RunFolder
+
+
+def view_command(run: Path, /, *, port: int = 0, browser: bool = True) -> None:
+    """Show the report of a run in a browser, until Ctrl-C.
+
+    The pages are served on this machine's own address, 127.0.0.1: other machines cannot reach
+    them, and nothing outside the report's folder can be read. On a machine without a screen,
+    choose a port and open it through a tunnel.
+
+    Examples:
+
+    - `goalward view run`
+    - `goalward view run --port 8000 --no-browser`, and at home
+      `ssh -L 8000:127.0.0.1:8000 machine` and http://127.0.0.1:8000/
+
+    Parameters
+    ----------
+    run
+        A folder that `goalward evaluate` wrote, or a report's own folder.
+    port
+        Where to listen. Default: any port that is free.
+    browser
+        Open the page in a browser.
+    """
+    from goalward.report.serving import PageServer
+
+    with PageServer(report_folder(run), port) as server:
+        print(server.url, flush=True)
+        error_console().print(plain(f"the report of {run}; Ctrl-C ends it"), soft_wrap=True)
+        if browser and _has_screen():
+            # A browser that does not come back must not keep us from answering it.
+            threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            # How it is meant to end.
+            error_console().print()
+
+
+def report_folder(run: Path) -> Path:
+    """Where the pages of a run are; an error says how to make them."""
+    if not run.is_dir():
+        raise GoalwardError(f"{run}: {'is a file' if run.exists() else 'no such folder'}")
+    names = RunFolder(run)
+    for folder in (names.report, run):
+        if (folder / "index.html").is_file():
+            return folder
+    if names.values.is_file() and names.episodes.is_file():
+        raise GoalwardError(f"{run}: has no report yet; `goalward report {run}` writes it")
+    if names.config.is_file():
+        raise GoalwardError(
+            f"{run}: is not finished; run its `goalward evaluate` again to the end, then "
+            f"`goalward report {run}`"
+        )
+    raise GoalwardError(f"{run}: holds no report, nor is it a folder of `goalward evaluate`")
+
+
+def _has_screen() -> bool:
+    """Without one a browser for terminals would take over this one; BROWSER says what is wanted."""
+    is_elsewhere = not sys.platform.startswith("linux")
+    return is_elsewhere or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    )

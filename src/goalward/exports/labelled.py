@@ -1,0 +1,84 @@
+"""Advantages of the chosen episodes with the frames that count as positive."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from goalward.exports.advantages import Advantages
+from goalward.exports.frame_values import FrameValues, frames_of, run_advantages
+from goalward.exports.positive import PositiveRule, positive_frames
+from goalward.values.finished_run import FinishedRun
+
+IntArray = npt.NDArray[np.int64]
+
+# A share of positive frames this far above the one asked for is worth a word.
+_NOTICEABLE = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """A row per frame of the chosen episodes; `positions` says where in the run each lies.
+
+    `return_scale` brings worth to the range from -1 to 0 in which tools keep values: the time
+    limit for steps, 1 for value.
+    """
+
+    positions: IntArray
+    advantages: Advantages
+    is_positive: npt.NDArray[np.bool_]
+    return_scale: float
+    words: str
+    made_with: dict[str, Any]
+
+    def row_of(self, positions: IntArray) -> IntArray:
+        """The rows of these frames of the run, -1 for those that have none."""
+        size = max(int(self.positions.max()), int(positions.max())) + 1
+        rows = np.full(size + 1, -1, dtype=np.int64)
+        rows[self.positions] = np.arange(len(self.positions))
+        # The last entry stays -1, and is where -1 leads.
+        return rows[positions]
+
+
+def label(
+    run: FinishedRun,
+    values: FrameValues,
+    positions: Sequence[int],
+    *,
+    unit: str,
+    n: int | None,
+    rule: PositiveRule,
+) -> Labelled:
+    """Advantages n steps ahead, or to the end if n is None, and which of them are positive."""
+    found = run_advantages(run, values, positions, unit=unit, n=n)
+    episodes = [run.episodes[position] for position in positions]
+    number = {task: i for i, task in enumerate(dict.fromkeys(e.task for e in episodes))}
+    task_indices = np.repeat([number[e.task] for e in episodes], [e.num_frames for e in episodes])
+    positive = positive_frames(rule, found.advantage, found.is_open, task_indices)
+    share = float(positive.is_positive.mean())
+    ends = min(positive.thresholds), max(positive.thresholds)
+    span = " to ".join(dict.fromkeys(f"{threshold:.3g}" for threshold in ends))
+    ahead = "to the end" if n is None else f"{n} steps ahead"
+    count = f"{positive.is_positive.sum()} of {len(task_indices)} frames ({100 * share:.0f} %)"
+    words = (
+        f"{count} are positive: {rule}, "
+        f"threshold {span} {'steps' if unit == 'steps' else 'in value'}, {ahead}"
+    )
+    if rule.kind in ("top", "task-top") and share > rule.number + _NOTICEABLE:
+        words += "; more than asked for, as many advantages are equal or belong to reached goals"
+    frames = np.concatenate([np.arange(*_bounds(run, position)) for position in positions])
+    return Labelled(
+        positions=frames,
+        advantages=found,
+        is_positive=positive.is_positive,
+        return_scale=float(run.time_limit) if unit == "steps" else 1.0,
+        words=words,
+        made_with={"unit": unit, "n": "end" if n is None else n, "positive": str(rule)},
+    )
+
+
+def _bounds(run: FinishedRun, position: int) -> tuple[int, int]:
+    frames = frames_of(run, position)
+    return frames.start, frames.stop

@@ -1,0 +1,135 @@
+"""Changing files of somebody's data set: all of them or none, and never without a backup.
+
+A file system can rename one file at a time. So all new files are written first, beside the old
+ones; then the old ones are copied; then a record says which files are about to be renamed; only
+then are they renamed. Stopped before the record, nothing has changed. Stopped after it, some files
+are new and some old, and the next export finishes what the record says.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from goalward.errors import GoalwardError
+from goalward.files import written_whole
+from goalward.rollouts.readers.lerobot.paths import is_inside
+
+# Not .parquet: tools that look for data files must not find a half written one.
+_NEW = ".goalward-new"
+BACKUP = ".goalward.bak"
+_RECORD = Path("meta") / "goalward_exports.json"
+
+
+def replace_together(
+    root: Path,
+    writers: Mapping[Path, Callable[[Path], None]],
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> None:
+    """Give each of these files of a data set new content, which its writer writes to a path.
+
+    A file that was not written by an export is copied to `<name>.goalward.bak` first (or .bak.2,
+    ...: no backup is ever replaced).
+    """
+    finish_interrupted(root)
+    record = _read_record(root)
+    new = {path: path.with_name(f".{path.name}{_NEW}") for path in writers}
+    try:
+        for done, (path, writer) in enumerate(writers.items()):
+            on_progress(done, len(writers))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            writer(new[path])
+            if path.exists():
+                shutil.copymode(path, new[path])
+            _flush(new[path])
+        for path in writers:
+            _back_up(path, record["written"].get(_relative(path, root)))
+        for path, temporary in new.items():
+            record["written"][_relative(path, root)] = _digest(temporary)
+        record["unfinished"] = [_relative(path, root) for path in writers]
+        _write_record(root, record)
+    except BaseException as error:
+        # Nothing has been changed.
+        for temporary in new.values():
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise GoalwardError(
+                f"{root}: cannot be written, nothing was changed ({error.strerror or error})"
+            ) from error
+        raise
+    finish_interrupted(root)
+
+
+def finish_interrupted(root: Path) -> bool:
+    """Do what an export that was stopped had left to do; whether there was anything."""
+    record = _read_record(root)
+    if not record["unfinished"]:
+        return False
+    for relative in record["unfinished"]:
+        path = root / relative
+        temporary = path.with_name(f".{path.name}{_NEW}")
+        try:
+            if temporary.exists():
+                temporary.replace(path)
+        except OSError as error:
+            raise GoalwardError(
+                f"{path}: cannot be replaced ({error.strerror or error}); some files of the data "
+                "set are new and some old: run the same command again to finish"
+            ) from error
+    record["unfinished"] = []
+    _write_record(root, record)
+    return True
+
+
+def _back_up(path: Path, written_by_us: str | None) -> None:
+    if not path.exists() or _digest(path) == written_by_us:
+        return
+    number, backup = 1, path.with_name(path.name + BACKUP)
+    while backup.exists():
+        if _digest(backup) == _digest(path):
+            return
+        number += 1
+        backup = path.with_name(f"{path.name}{BACKUP}.{number}")
+    temporary = backup.with_name(f".{backup.name}{_NEW}")
+    try:
+        shutil.copy2(path, temporary)
+        _flush(temporary)
+        temporary.replace(backup)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _relative(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix()
+
+
+def _read_record(root: Path) -> dict[str, Any]:
+    path = root / _RECORD
+    if not path.exists():
+        return {"unfinished": [], "written": {}}
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        unfinished, written = record["unfinished"], record["written"]
+        if not all(type(name) is str and is_inside(name) for name in [*unfinished, *written]):
+            raise ValueError("names a file outside the data set")
+        return {"unfinished": list(unfinished), "written": dict(written)}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise GoalwardError(f"{path}: is no record of exports ({error})") from error
+
+
+def _write_record(root: Path, record: dict[str, Any]) -> None:
+    with written_whole(root / _RECORD) as temporary:
+        temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def _flush(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()

@@ -1,0 +1,241 @@
+"""Rerun recordings: videos, values and events of an episode on one time line."""
+
+# pyright: standard
+# (rerun is optional and may not be installed)
+
+import io
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image as PillowImage
+
+from goalward.errors import GoalwardError
+from goalward.exports.episode_names import episode_file_stem
+from goalward.exports.frame_values import FrameValues, frames_of
+from goalward.exports.written import Written
+from goalward.files import written_whole
+from goalward.rollouts.browser_video import DEFAULT_FPS, write_browser_video
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.episode import Episode
+from goalward.rollouts.frames import FrameSource
+from goalward.rollouts.video import VideoFrames
+from goalward.values.events import Event, event_words, run_events
+from goalward.values.finished_run import FinishedRun
+
+APPLICATION = "goalward"
+_JPEG_QUALITY = 90
+# Told apart in any order by people with any colour vision (Okabe and Ito).
+_COLORS = (
+    (0, 114, 178),
+    (230, 159, 0),
+    (0, 158, 115),
+    (204, 121, 167),
+    (86, 180, 233),
+    (213, 94, 0),
+)
+_EVENT_COLOR = (213, 94, 0)
+
+
+def import_rerun() -> Any:
+    """The module; a clear word where it is not installed."""
+    try:
+        import rerun
+        import rerun.blueprint
+    except ImportError as error:
+        raise GoalwardError(
+            "--to rerun needs the package rerun-sdk: pip install 'goalward[rerun]'"
+        ) from error
+    return rerun
+
+
+def export_rerun(
+    run: FinishedRun,
+    rollouts: Rollouts,
+    methods: Sequence[str],
+    positions: Sequence[int],
+    *,
+    out: Path,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Written:
+    """A recording per episode into the folder `out`, or into the file `out` if it ends in .rrd.
+
+    Values of all `methods` are in it, events are those that the first one sees. `rollouts` are
+    all of the run.
+    """
+    import_rerun()
+    one_file = out.suffix == ".rrd"
+    if one_file and len(positions) != 1:
+        raise GoalwardError(
+            f"{out}: one file holds one episode, but there are {len(positions)}; choose one with "
+            "--episodes or give a folder"
+        )
+    values = [FrameValues.of(run, method) for method in methods]
+    events = run_events(run, methods[0])
+    for done, position in enumerate(positions):
+        on_progress(done, len(positions))
+        episode = rollouts[position]
+        path = out if one_file else out / f"{episode_file_stem(episode.id, position)}.rrd"
+        with written_whole(path) as temporary:
+            recording = _Recording(run, episode, position, methods[0])
+            recording.add_cameras()
+            recording.add_values(values)
+            recording.add_events(events[episode.id], values[0])
+            temporary.write_bytes(recording.content())
+    shown = out if one_file else out / "*.rrd"
+    return Written(out, f"rerun {shown}")
+
+
+class _Recording:
+    """One episode on its way into a file."""
+
+    def __init__(self, run: FinishedRun, episode: Episode, position: int, method: str) -> None:
+        self._rr = import_rerun()
+        self._run = run
+        self._episode = episode
+        self._frames = frames_of(run, position)
+        self._fps = episode.fps
+        self._camera_paths = {
+            camera: self._rr.new_entity_path(["cameras", camera]) for camera in episode.cameras
+        }
+        # The same id for the same episode: opened again, it takes the place of the older one.
+        self._stream = self._rr.RecordingStream(
+            APPLICATION,
+            recording_id=f"{run.config.policy}/{episode.id}",
+            send_properties=False,
+        )
+        # In memory: where the disk is full, rerun's own writer leaves half a file and goes on.
+        self._bytes = self._stream.binary_stream()
+        self._stream.send_blueprint(self._blueprint(method))
+        task = f", {episode.task}" if episode.task else ""
+        self._stream.send_recording_name(f"episode {episode.id}: {episode.outcome}{task}"[:200])
+
+    def add_cameras(self) -> None:
+        for camera, source in self._episode.cameras.items():
+            if isinstance(source, VideoFrames):
+                self._add_video(self._camera_paths[camera], source)
+            else:
+                self._add_pictures(self._camera_paths[camera], source)
+
+    def _add_video(self, path: str, source: FrameSource) -> None:
+        rr = self._rr
+        fps = DEFAULT_FPS if self._fps is None else self._fps
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "video.mp4"
+            write_browser_video(source, file, fps)
+            video = rr.AssetVideo(path=file)
+            shown_at = video.read_frame_timestamps_nanos()
+            self._stream.log(path, video, static=True)
+        if len(shown_at) != source.num_frames:
+            raise GoalwardError(
+                f"episode {self._episode.id}: {source.num_frames} frames became a video of "
+                f"{len(shown_at)}"
+            )
+        self._stream.send_columns(
+            path,
+            indexes=self._times(np.arange(len(shown_at))),
+            columns=rr.VideoFrameReference.columns_nanos(shown_at),
+        )
+
+    def _add_pictures(self, path: str, source: FrameSource) -> None:
+        rr = self._rr
+        for number, picture in enumerate(source):
+            coded = io.BytesIO()
+            PillowImage.fromarray(picture).save(coded, "jpeg", quality=_JPEG_QUALITY)
+            self._stream.send_columns(
+                path,
+                indexes=self._times(np.array([number])),
+                columns=rr.EncodedImage.columns(blob=[coded.getvalue()], media_type=["image/jpeg"]),
+            )
+
+    def add_values(self, values: Sequence[FrameValues]) -> None:
+        for number, found in enumerate(values):
+            color = _COLORS[number % len(_COLORS)]
+            value, spread = found.value[self._frames], found.spread[self._frames]
+            steps = np.minimum(found.steps[self._frames], self._run.time_limit)
+            self._add_line(["value", found.method], found.method, value, color, 2.0)
+            if spread.any():
+                for name, sign in (("low", -1), ("high", 1)):
+                    label = f"{found.method} {'-' if sign < 0 else '+'} sd over seeds"
+                    edge = value + sign * spread
+                    self._add_line(["spread", found.method, name], label, edge, color, 0.7)
+            self._add_line(["steps_to_go", found.method], found.method, steps, color, 2.0)
+
+    def _add_line(
+        self,
+        path: Sequence[str],
+        name: str,
+        numbers: npt.NDArray[np.floating],
+        color: tuple[int, int, int],
+        width: float,
+    ) -> None:
+        rr = self._rr
+        entity = rr.new_entity_path(list(path))
+        line = rr.SeriesLines(names=name, colors=color, widths=width)
+        self._stream.log(entity, line, static=True)
+        self._stream.send_columns(
+            entity,
+            indexes=self._times(np.arange(len(numbers))),
+            columns=rr.Scalars.columns(scalars=np.asarray(numbers, dtype=np.float64)),
+        )
+
+    def add_events(self, events: Sequence[Event], values: FrameValues) -> None:
+        """As lines of text, and as marks on the curve."""
+        if not events:
+            return
+        rr = self._rr
+        at = np.array([event.frame for event in events])
+        words = [event_words(event, self._run.time_limit) for event in events]
+        times = self._times(at)
+        self._stream.send_columns(
+            "/events",
+            indexes=times,
+            columns=rr.TextLog.columns(text=words, level=["INFO"] * len(at)),
+        )
+        marks = rr.SeriesPoints(names="events", colors=_EVENT_COLOR, markers="diamond")
+        self._stream.log("/value/events", marks, static=True)
+        self._stream.send_columns(
+            "/value/events",
+            indexes=times,
+            columns=rr.Scalars.columns(scalars=values.value[self._frames][at]),
+        )
+
+    def content(self) -> bytes:
+        content = self._bytes.read()
+        self._stream.disconnect()
+        if not content:
+            raise GoalwardError(f"episode {self._episode.id}: rerun made an empty recording")
+        return content
+
+    def _times(self, frames: npt.NDArray[np.int64]) -> list[Any]:
+        times = [self._rr.TimeColumn("frame", sequence=frames)]
+        if self._fps is not None:
+            times.append(self._rr.TimeColumn("time", duration=frames / self._fps))
+        return times
+
+    def _blueprint(self, method: str) -> Any:
+        """Cameras beside curves, the events below; the band of one method, or nothing is seen."""
+        blueprint = self._rr.blueprint
+        band = self._rr.new_entity_path(["spread", method])
+        cameras = [
+            blueprint.Spatial2DView(origin=path, name=camera)
+            for camera, path in self._camera_paths.items()
+        ]
+        curves = blueprint.Vertical(
+            blueprint.TimeSeriesView(
+                contents=["+ /value/**", f"+ {band}/**"], name="value (-1 at the goal, 1 never)"
+            ),
+            blueprint.TimeSeriesView(origin="/steps_to_go", name="steps to go"),
+            blueprint.TextLogView(origin="/events", name="events"),
+            row_shares=[3, 2, 1],
+        )
+        shown = blueprint.Horizontal(blueprint.Vertical(*cameras), curves) if cameras else curves
+        return blueprint.Blueprint(
+            shown,
+            blueprint.BlueprintPanel(state="collapsed"),
+            blueprint.SelectionPanel(state="collapsed"),
+            blueprint.TimePanel(state="collapsed", timeline="frame", fps=self._fps),
+        )

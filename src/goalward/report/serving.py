@@ -1,0 +1,294 @@
+"""A folder of pages on this machine's own address, for machines without a screen, and browsers
+that are not allowed to read the disk."""
+
+import errno
+import os
+import re
+import socketserver
+import stat
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.message import Message
+from email.utils import format_datetime
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import unquote_to_bytes
+
+from goalward.errors import GoalwardError
+
+ADDRESS = "127.0.0.1"
+INDEX = "index.html"
+
+# Not those of the operating system, which differ from machine to machine.
+MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".csv": "text/csv; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".mp4": "video/mp4",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+_UNKNOWN_TYPE = "application/octet-stream"
+
+# Only what is in the folder; charts set styles on elements, and make pictures of themselves.
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data: blob:; media-src 'self' blob:; font-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    # Kept by the browser, and asked about each time: a report may have been written anew.
+    "Cache-Control": "no-cache",
+}
+
+_RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))", re.ASCII | re.IGNORECASE)
+_SILENCE_S = 60
+
+
+class PageServer(ThreadingHTTPServer):
+    """Serves the files below a folder to this machine, each request in a thread of its own.
+
+    Port 0 is any that is free. Files outside the folder cannot be read: not by `..` in any
+    spelling, not through links, nor are there lists of files, files that start with a dot, or
+    answers to a page elsewhere that calls this address by another name.
+    """
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        if not 0 <= port <= 65535:
+            raise GoalwardError(f"a port is a number from 0 to 65535, got {port}")
+        self.folder = folder.resolve()
+        try:
+            super().__init__((ADDRESS, port), _Answer)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                text = "is in use by another program; choose another one, or none to get a free one"
+            else:
+                text = f"cannot be used ({error.strerror})"
+            raise GoalwardError(f"port {port} {text}") from error
+        names = (ADDRESS, "localhost", "[::1]")
+        self.hosts = {f"{name}:{self.server_port}" for name in names}
+        if self.server_port == 80:
+            self.hosts.update(names)
+
+    @property
+    def url(self) -> str:
+        return f"http://{ADDRESS}:{self.server_port}/"
+
+    def server_bind(self) -> None:
+        # Without asking the network for the name of this machine, which can take seconds.
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = ADDRESS, self.socket.getsockname()[1]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that hangs up in the middle of a video is no error."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+def file_below(folder: Path, target: str) -> Path | None:
+    """The file that a request's target names; None where there is none or it may not be read.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()).resolve()
+    >>> (folder / "index.html").touch()
+    >>> file_below(folder, "/?from=mail").name
+    'index.html'
+    >>> file_below(folder, "/%2e%2e/index.html") is None
+    True
+    """
+    path = re.split(r"[?#]", target, maxsplit=1)[0]
+    try:
+        names = unquote_to_bytes(path).decode("utf-8").split("/")
+    except UnicodeDecodeError:
+        return None
+    if names.pop(0) or not names:
+        return None  # another machine's address, or `*`
+    if names[-1] == "":
+        names[-1] = INDEX
+    if not all(map(_is_visible, names)):
+        return None
+    try:
+        found = folder.joinpath(*names).resolve(strict=True)
+        inside = found.relative_to(folder)
+        # A link may lead to a hidden file.
+        is_open = all(map(_is_visible, inside.parts)) and found.is_file()
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: links in a circle
+        return None
+    return found if is_open else None
+
+
+def _is_visible(name: str) -> bool:
+    # Elsewhere a backslash divides folders, and a colon names a drive.
+    return name != "" and name[0] != "." and name.isprintable() and not set(name) & set("\\:")
+
+
+@dataclass(frozen=True)
+class _State:
+    """A file at the moment it was opened."""
+
+    size: int
+    tag: str
+    changed: str
+
+    @classmethod
+    def of(cls, file: BinaryIO) -> "_State":
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError("no regular file")
+        changed = datetime.fromtimestamp(int(status.st_mtime), UTC)
+        tag = f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
+        return cls(status.st_size, tag, format_datetime(changed, usegmt=True))
+
+    def is_known(self, headers: Message) -> bool:
+        """Whether the browser has this very file already."""
+        tags = headers.get("If-None-Match")
+        if tags is not None:
+            known = {tag.strip().removeprefix("W/") for tag in tags.split(",")}
+            return self.tag in known or "*" in known
+        return headers.get("If-Modified-Since") == self.changed
+
+
+def wanted_bytes(header: str | None, size: int) -> range | None:
+    """The part of a file that a Range header asks for; None means all of it.
+
+    Several parts at once, and what is no range, give all of it, as the standard allows
+    (RFC 9110, 14.2). An empty range: there is nothing where the header points.
+
+    >>> wanted_bytes("bytes=10-19", 100), wanted_bytes("bytes=-1", 100)
+    (range(10, 20), range(99, 100))
+    >>> wanted_bytes("bytes=100-", 100)
+    range(100, 100)
+    """
+    match = _RANGE.fullmatch(header.strip()) if header else None
+    if match is None:
+        return None
+    first, last, num_last = match.groups()
+    if num_last is not None:
+        return range(max(0, size - int(num_last)), size)
+    if last and int(last) < int(first):
+        return None
+    stop = min(size, int(last) + 1) if last else size
+    return range(min(int(first), stop), stop)
+
+
+class _Answer(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: PageServer  # pyright: ignore[reportIncompatibleVariableOverride]
+    protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.0"  # a request without one gets a status line all the same
+    timeout = _SILENCE_S
+    error_message_format = "%(code)d %(message)s\n%(explain)s\n"
+    error_content_type = "text/plain; charset=utf-8"
+
+    def do_GET(self) -> None:
+        self._answer(with_content=True)
+
+    def do_HEAD(self) -> None:
+        self._answer(with_content=False)
+
+    def _answer(self, *, with_content: bool) -> None:
+        if not self._is_acceptable():
+            return
+        found = file_below(self.server.folder, self.path)
+        try:
+            if found is None:
+                raise FileNotFoundError
+            # Without following a link, or waiting for a pipe, that took the file's place.
+            flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+            file = open(found, "rb", opener=lambda path, mode: os.open(path, mode | flags))  # noqa: SIM115
+        except OSError:
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        with file:
+            self._send(file, MEDIA_TYPES.get(found.suffix.lower(), _UNKNOWN_TYPE), with_content)
+
+    def _is_acceptable(self) -> bool:
+        """Whether the request calls us by our name.
+
+        Another name is that of a page elsewhere, which made it lead to this machine to read what
+        is served here.
+        """
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or hosts[0].strip().lower() not in self.server.hosts:
+            explain = f"This is {self.server.url} and has no other address."
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST, explain=explain)
+        elif "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
+            self.send_error(HTTPStatus.BAD_REQUEST)
+        else:
+            return True
+        return False
+
+    def _send(self, file: BinaryIO, media_type: str, with_content: bool) -> None:
+        try:
+            state = _State.of(file)
+        except OSError:
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        if state.is_known(self.headers):
+            self._send_head(HTTPStatus.NOT_MODIFIED, state, {})
+            return
+        if_range = self.headers.get("If-Range")
+        part = None
+        # A range is for GET alone, and for the file that the browser has the rest of.
+        if with_content and if_range in (None, state.tag, state.changed):
+            part = wanted_bytes(self.headers.get("Range"), state.size)
+        about = {"Content-Type": media_type, "Accept-Ranges": "bytes"}
+        if part is None:
+            part, status = range(state.size), HTTPStatus.OK
+        elif len(part) == 0:
+            status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+            nothing = {"Content-Range": f"bytes */{state.size}", "Content-Length": "0"}
+            self._send_head(status, state, nothing)
+            return
+        else:
+            status = HTTPStatus.PARTIAL_CONTENT
+            about["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{state.size}"
+        self._send_head(status, state, about | {"Content-Length": str(len(part))})
+        if with_content and len(part):
+            num_sent = self.connection.sendfile(file, part.start, len(part))
+            if num_sent != len(part):
+                self.close_connection = True  # the file was cut while it was sent
+
+    def _send_head(self, status: HTTPStatus, state: _State, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in ({"ETag": state.tag, "Last-Modified": state.changed} | headers).items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    # ---- what the base class does otherwise ------------------------------------------------------
+
+    def send_response(self, code: int, message: str | None = None) -> None:
+        super().send_response(code, message)
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        if code == HTTPStatus.METHOD_NOT_ALLOWED:
+            self.send_header("Allow", "GET, HEAD")
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        # What was asked for is not repeated in the answer.
+        if code == HTTPStatus.NOT_IMPLEMENTED:
+            code = HTTPStatus.METHOD_NOT_ALLOWED
+        super().send_error(code, explain=explain)
+
+    def version_string(self) -> str:
+        return "goalward"
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: the terminal stays with what was printed there."""

@@ -1,0 +1,266 @@
+// The value of every frame, drawn on a canvas; the cursor and the marks of events lie over it, so
+// that moving through an episode draws nothing again.
+"use strict";
+(function () {
+  const { build, icon } = goalward;
+  const W = goalward.words;
+  const MARGIN = { left: 46, right: 50, top: 42, bottom: 42 };
+  const STEPS = [0, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
+
+  // `onSeek(frame, "start" | "move" | "end")` while the curve is pressed and dragged.
+  function makeCurve({ episode, numFrames, onSeek }) {
+    const run = goalward.run;
+    const last = Math.max(numFrames - 1, 1);
+    const canvas = build("canvas.curve-canvas", { role: "img" });
+    const cursor = build("div.cursor", {}, [build("span.cursor-label")]);
+    const dots = run.front.methods.map(() => build("span.cursor-dot"));
+    const marks = build("div.marks");
+    const area = build("div.curve-area", {
+      role: "slider", tabindex: "0", "aria-label": "Frame", "aria-valuemin": "0", "aria-valuemax": String(numFrames - 1),
+    }, [canvas, marks, cursor, ...dots]);
+    let look = { methods: new Set([0]), scale: "value" };
+    let ceiling = 1;
+    let width = 0;
+    let height = 0;
+    let frame = 0;
+
+    // ---- where things lie -------------------------------------------------------------------
+
+    const x = (at) => MARGIN.left + ((width - MARGIN.left - MARGIN.right) * at) / last;
+    const frameAt = (px) => Math.round(((px - MARGIN.left) / (width - MARGIN.left - MARGIN.right)) * last);
+    const part = (value) => (look.scale === "value" ? (value + 1) / 2 : Math.min(W.stepsOf(value, run.discount) / ceiling, 1));
+    const y = (value) => height - MARGIN.bottom - (height - MARGIN.top - MARGIN.bottom) * part(value);
+
+    // The end of the axis in steps: all that is drawn, but no more than twice the time limit.
+    function highestSteps() {
+      let most = 1;
+      for (const m of look.methods) {
+        for (const value of episode.curves[m].high || episode.curves[m].mean) {
+          const steps = W.stepsOf(value, run.discount);
+          if (steps > most && isFinite(steps)) most = steps;
+        }
+      }
+      return Math.min(most * 1.05, 2 * run.time_limit);
+    }
+
+    // ---- drawing ----------------------------------------------------------------------------
+
+    const css = (name) => getComputedStyle(area).getPropertyValue(name).trim();
+    const colour = (m) => run.front.methods[m].colours[window.goalwardTheme.isDark() ? "dark" : "light"];
+
+    function draw() {
+      width = area.clientWidth;
+      height = area.clientHeight;
+      if (!width || !height) return;
+      const ratio = window.devicePixelRatio || 1;
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+      ceiling = highestSteps();
+      const pen = canvas.getContext("2d");
+      pen.scale(ratio, ratio);
+      pen.font = `12px ${css("--font")}`;
+      drawAxes(pen);
+      drawSpans(pen);
+      const order = [...look.methods].sort((a, b) => b - a);
+      for (const m of order) drawBand(pen, m);
+      for (const m of order) drawLine(pen, episode.curves[m].mean, colour(m), m === 0 ? 2.4 : 1.8);
+      drawTruth(pen);
+      placeMarks();
+      placeCursor();
+    }
+
+    function ticks() {
+      const inSteps = [...STEPS.map((steps) => [W.valueOf(steps, run.discount), W.whole(steps)]), [1, "never"]];
+      const inValue = [-1, -0.5, 0, 0.5, 1].map((value) => [value, W.fixed(value, 1)]);
+      const steps = look.scale === "steps" ? inSteps.filter(([value]) => W.stepsOf(value, run.discount) <= ceiling) : inSteps;
+      return look.scale === "value" ? [inValue, steps] : [steps, inValue.slice(0, -1)];
+    }
+
+    // Labels that would lie on each other are left out; the last one, never, stays.
+    function roomy(list) {
+      const kept = [];
+      const end = list[list.length - 1];
+      for (const tick of list) {
+        const before = kept[kept.length - 1];
+        const isFree = !before || y(before[0]) - y(tick[0]) >= 18;
+        if (tick === end ? isFree || kept.pop() : isFree) kept.push(tick);
+      }
+      return kept;
+    }
+
+    function drawAxes(pen) {
+      const [left, right] = ticks();
+      pen.lineWidth = 1;
+      pen.textBaseline = "middle";
+      for (const [value, label] of roomy(left)) {
+        const at = Math.round(y(value)) + 0.5;
+        pen.strokeStyle = css("--line");
+        line(pen, MARGIN.left, at, width - MARGIN.right, at);
+        pen.fillStyle = css("--text-soft");
+        pen.textAlign = "right";
+        pen.fillText(label, MARGIN.left - 8, at);
+      }
+      pen.textAlign = "left";
+      for (const [value, label] of roomy(right)) pen.fillText(label, width - MARGIN.right + 8, y(value));
+      pen.textAlign = "center";
+      for (const at of frameTicks()) pen.fillText(W.whole(at), x(at), height - MARGIN.bottom + 14);
+      pen.fillStyle = css("--text-faint");
+      pen.textAlign = "right";
+      pen.fillText("frame", MARGIN.left - 10, height - MARGIN.bottom + 14);
+      pen.textAlign = "left";
+      const names = look.scale === "value" ? ["value", "steps to go"] : ["steps to go", "value"];
+      pen.fillText(names[0], 4, 9);
+      pen.textAlign = "right";
+      pen.fillText(names[1], width - 4, 9);
+    }
+
+    function frameTicks() {
+      const wanted = Math.max(2, Math.floor((width - MARGIN.left - MARGIN.right) / 90));
+      const rough = last / wanted;
+      const power = Math.pow(10, Math.floor(Math.log10(Math.max(rough, 1))));
+      const step = [1, 2, 5, 10].map((k) => k * power).find((size) => size >= rough);
+      return Array.from({ length: Math.floor(last / step) + 1 }, (_, i) => i * step);
+    }
+
+    function line(pen, x0, y0, x1, y1) {
+      pen.beginPath();
+      pen.moveTo(x0, y0);
+      pen.lineTo(x1, y1);
+      pen.stroke();
+    }
+
+    // What lasts, as a tinted stretch; what happens, as a line.
+    function drawSpans(pen) {
+      const bottom = height - MARGIN.bottom;
+      for (const event of episode.events) {
+        const tint = css(`--${event.kind}`);
+        pen.globalAlpha = 0.1;
+        pen.fillStyle = tint;
+        if (event.end > event.start) pen.fillRect(x(event.start), MARGIN.top, x(event.end) - x(event.start), bottom - MARGIN.top);
+        pen.globalAlpha = 0.7;
+        pen.strokeStyle = tint;
+        pen.setLineDash([3, 3]);
+        line(pen, x(event.frame), MARGIN.top - 6, x(event.frame), bottom);
+        pen.setLineDash([]);
+        pen.globalAlpha = 1;
+      }
+    }
+
+    function drawBand(pen, m) {
+      const { low, high } = episode.curves[m];
+      if (!low) return;
+      pen.beginPath();
+      for (let i = 0; i < low.length; i++) pen.lineTo(x(i), y(low[i]));
+      for (let i = high.length - 1; i >= 0; i--) pen.lineTo(x(i), y(high[i]));
+      pen.closePath();
+      pen.globalAlpha = 0.16;
+      pen.fillStyle = colour(m);
+      pen.fill();
+      pen.globalAlpha = 1;
+    }
+
+    function drawLine(pen, values, stroke, thickness) {
+      pen.beginPath();
+      for (let i = 0; i < values.length; i++) pen.lineTo(x(i), y(values[i]));
+      pen.strokeStyle = stroke;
+      pen.lineWidth = thickness;
+      pen.lineJoin = "round";
+      pen.stroke();
+    }
+
+    function drawTruth(pen) {
+      if (look.hidesTruth) return;
+      pen.strokeStyle = pen.fillStyle = css("--text");
+      pen.lineWidth = 1;
+      for (const { frame: at, value, error } of episode.truth) {
+        if (W.known(error)) line(pen, x(at), y(Math.max(value - 2 * error, -1)), x(at), y(Math.min(value + 2 * error, 1)));
+        pen.beginPath();
+        pen.arc(x(at), y(value), 3.5, 0, 2 * Math.PI);
+        pen.fill();
+      }
+    }
+
+    // ---- what lies over the canvas ----------------------------------------------------------
+
+    // Marks that would touch move to a second row.
+    function placeMarks() {
+      let before = -Infinity;
+      let row = 0;
+      goalward.replace(marks, episode.events.map((event) => {
+        const at = x(event.frame);
+        row = at - before < 22 ? 1 - row : 0;
+        before = at;
+        const words = [W.KINDS[event.kind], event.words].filter((text) => text).join(": ");
+        return build(`button.mark.${event.kind}`, {
+          type: "button", tabindex: "-1", title: `frame ${event.frame}: ${words}`, "aria-label": `frame ${event.frame}: ${words}`,
+          style: { left: `${at}px`, top: `${row ? -4 : 18}px` },
+          onpointerdown: (press) => press.stopPropagation(),
+          onclick: () => {
+            onSeek(event.frame, "start");
+            onSeek(event.frame, "end");
+          },
+        }, icon(event.kind, 12));
+      }));
+    }
+
+    function placeCursor() {
+      if (!width) return;
+      cursor.style.transform = `translateX(${x(frame)}px)`;
+      cursor.firstChild.textContent = W.whole(frame);
+      dots.forEach((dot, m) => {
+        dot.hidden = !look.methods.has(m);
+        if (dot.hidden) return;
+        dot.style.backgroundColor = colour(m);
+        dot.style.transform = `translate(${x(frame)}px, ${y(episode.curves[m].mean[frame])}px)`;
+      });
+    }
+
+    function setFrame(at) {
+      frame = at;
+      const steps = W.steps(W.stepsOf(episode.curves[0].mean[at], run.discount));
+      area.setAttribute("aria-valuenow", String(at));
+      area.setAttribute("aria-valuetext", `frame ${at}, ${steps} steps to go`);
+      placeCursor();
+    }
+
+    // ---- dragging ---------------------------------------------------------------------------
+
+    let pressed = null;
+    const seekTo = (event, phase) => onSeek(frameAt(event.clientX - area.getBoundingClientRect().left), phase);
+
+    area.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      pressed = event.pointerId;
+      area.setPointerCapture(pressed);
+      area.classList.add("dragged");
+      seekTo(event, "start");
+    });
+    area.addEventListener("pointermove", (event) => {
+      if (event.pointerId === pressed) seekTo(event, "move");
+    });
+    const release = (event) => {
+      if (event.pointerId !== pressed) return;
+      pressed = null;
+      area.classList.remove("dragged");
+      onSeek(frame, "end");
+    };
+    area.addEventListener("pointerup", release);
+    area.addEventListener("pointercancel", release);
+
+    const sized = new ResizeObserver(draw);
+    sized.observe(area);
+
+    return {
+      area,
+      setFrame,
+      setLook: (wanted) => {
+        look = { ...look, ...wanted };
+        draw();
+      },
+      redraw: draw,
+      end: () => sized.disconnect(),
+    };
+  }
+
+  goalward.makeCurve = makeCurve;
+})();

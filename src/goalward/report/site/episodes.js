@@ -1,0 +1,175 @@
+// The table of episodes: sorted by its headers, filtered above it, a page of rows at a time.
+"use strict";
+(function () {
+  const { build, icon } = goalward;
+  const W = goalward.words;
+  const ROWS = 50;
+  let place = null;
+  let page = 0;
+
+  function show(section) {
+    place = section;
+    page = 0;
+    const state = goalward.route.state();
+    const count = goalward.run.episodes.length;
+    goalward.replace(section, [
+      build("h1.page-title", { text: "Episodes" }),
+      goalward.overview.watch(goalward.run.front, true),
+      build("section.panel.table-panel", {}, [
+        build("h2", { text: `All ${W.counted(count, "episode")}` }),
+        build("p.how", {}, [
+          "Numbers and curves are those of ", build("code", { text: goalward.run.front.methods[0].name }),
+          ". In a curve, down is towards the goal. A row opens the player.",
+        ]),
+        goalward.filters.controls(change),
+        sortField(state),
+        build("div.rows"),
+      ]),
+    ]);
+    showRows();
+  }
+
+  function change(changes, isTyping) {
+    page = 0;
+    goalward.route.note(changes);
+    if (isTyping) {
+      showRows();
+      return;
+    }
+    // The controls say what is chosen: they are built again, and the focus stays where it was.
+    const old = place.querySelector(".filters");
+    const focused = [...old.querySelectorAll("button, select, input")].indexOf(document.activeElement);
+    const fresh = goalward.filters.controls(change);
+    old.replaceWith(fresh);
+    const again = fresh.querySelectorAll("button, select, input")[focused];
+    if (again) again.focus();
+    showRows();
+  }
+
+  function sortBy(column, isKept) {
+    const state = goalward.route.state();
+    const wasSorted = state.sort === column.key;
+    const desc = wasSorted && !isKept ? !goalward.filters.isDescending(state, column) : column.desc;
+    page = 0;
+    goalward.route.note({ sort: column.key, desc: desc === column.desc ? null : desc ? "1" : "0" });
+    showRows();
+  }
+
+  // On a phone the table has no headers to press.
+  function sortField(state) {
+    const columns = goalward.filters.columns();
+    const options = [["", "as recorded"], ...columns.map((column) => [column.key, column.name.toLowerCase()])];
+    const list = build("select", {
+      onchange: () => {
+        const column = columns.find(({ key }) => key === list.value);
+        if (column) sortBy(column, true);
+        else change({ sort: null, desc: null });
+      },
+    }, options.map(([value, text]) => {
+      const option = build("option", { value, text });
+      option.selected = (state.sort || "") === value;
+      return option;
+    }));
+    return build("label.field.sort-field", {}, [build("span.field-name", { text: "Sort by" }), list]);
+  }
+
+  function showRows() {
+    const state = goalward.route.state();
+    const positions = goalward.filters.chosen(state);
+    const first = page * ROWS;
+    const shown = positions.slice(first, first + ROWS);
+    const columns = goalward.filters.columns();
+    const table = build("table.episodes", {}, [
+      build("caption.offscreen", { text: "Episodes" }),
+      build("thead", {}, build("tr", {}, [...columns.map((column) => header(column, state)), build("th.curve", { scope: "col", text: "Curve" })])),
+      build("tbody", {}, shown.map((position) => rowOf(position, columns))),
+    ]);
+    const total = goalward.run.episodes.length;
+    const told = positions.length === total ? W.counted(total, "episode") : `${W.whole(positions.length)} of ${W.counted(total, "episode")}`;
+    goalward.replace(place.querySelector(".rows"), [
+      build("p.row-count", { role: "status", text: told }),
+      shown.length ? build("div.scroll", {}, table) : build("p.empty", { text: "No episode is like that. Clear a filter to see more." }),
+      positions.length > ROWS ? pager(positions.length, first) : null,
+    ]);
+  }
+
+  function header(column, state) {
+    const sorted = state.sort === column.key;
+    const desc = sorted && goalward.filters.isDescending(state, column);
+    const isText = ["id", "task", "outcome"].includes(column.key);
+    return build(`th${isText ? "" : ".number"}`, { scope: "col", "aria-sort": sorted ? (desc ? "descending" : "ascending") : "none" },
+      build("button.sort", {
+        type: "button",
+        "data-key": column.key,
+        onclick: () => {
+          sortBy(column);
+          place.querySelector(`button.sort[data-key="${column.key}"]`).focus();
+        },
+      }, [
+        build("span", {}, [column.name, column.unit ? build("span.unit", { text: ` ${column.unit}` }) : null]),
+        build("span.arrow", { "aria-hidden": "true", text: sorted ? (desc ? "↓" : "↑") : "" }),
+      ]));
+  }
+
+  function rowOf(position, columns) {
+    const row = goalward.run.episodes[position];
+    const open = () => goalward.route.go(goalward.route.toEpisode(row.id));
+    const cells = columns.map((column) => cell(row, column));
+    cells.push(build("td.curve", { "data-name": "Curve" }, goalward.sparkline(row.spark, row.outcome)));
+    return build("tr", {
+      onclick: (event) => {
+        if (!event.target.closest("a") && !String(window.getSelection())) open();
+      },
+    }, cells);
+  }
+
+  function cell(row, column) {
+    const named = { "data-name": column.name };
+    switch (column.key) {
+      case "id":
+        return build("th.id", { scope: "row", ...named }, [
+          build("a", { href: goalward.route.link(goalward.route.toEpisode(row.id)), text: row.id, title: row.id }),
+          row.held_out ? null : build("span.tag", { text: "trained on", title: "Its values are by networks that learned from it" }),
+        ]);
+      case "task": {
+        const task = column.of(row);
+        return build("td.task", { ...named, title: task, text: task });
+      }
+      case "outcome":
+        return build("td", named, W.badge(row.outcome));
+      case "events":
+        return build("td.number.event-counts", named, eventCounts(row.events));
+      case "disagreement":
+        return build("td.number", { ...named, text: W.fixed(row.disagreement, 2) });
+      case "final":
+        return build("td.number", { ...named, text: W.steps(column.of(row)) });
+      default:
+        return build("td.number", { ...named, text: W.whole(column.of(row)) });
+    }
+  }
+
+  function eventCounts(counts) {
+    const kinds = goalward.run.event_kinds;
+    const shown = counts.map((count, i) => [kinds[i], count]).filter(([kind, count]) => count && kind !== "goal");
+    if (!shown.length) return "–";
+    return shown.map(([kind, count]) => build(`span.event-count.${kind}`, { title: W.counted(count, W.KINDS[kind]) }, [
+      icon(kind, 12), build("span.offscreen", { text: W.KINDS[kind] }), String(count),
+    ]));
+  }
+
+  function pager(total, first) {
+    const last = Math.ceil(total / ROWS) - 1;
+    const turn = (to) => () => {
+      page = to;
+      showRows();
+      place.querySelector(".table-panel").scrollIntoView({ block: "start" });
+    };
+    return build("nav.pager", { "aria-label": "Pages of the table" }, [
+      build("button.small-button", { type: "button", disabled: page === 0, onclick: turn(page - 1) }, [icon("back", 13), " Previous"]),
+      build("span", { text: `${W.whole(first + 1)} to ${W.whole(Math.min(first + ROWS, total))} of ${W.whole(total)}` }),
+      build("button.small-button", { type: "button", disabled: page === last, onclick: turn(page + 1) }, ["Next ", icon("forward", 13)]),
+    ]);
+  }
+
+  goalward.episodes = { show };
+})();

@@ -1,0 +1,124 @@
+// Which episodes are shown and in which order: a pure function of the address.
+"use strict";
+(function () {
+  const { build } = goalward;
+  const W = goalward.words;
+
+  // Names that count: "episode 2" comes before "episode 10".
+  const byName = new Intl.Collator("en", { numeric: true, sensitivity: "base" }).compare;
+
+  // `desc` is the direction that puts what is worth seeing on top.
+  const COLUMNS = [
+    { key: "id", name: "Episode", of: (row) => row.id, desc: false },
+    { key: "task", name: "Task", of: (row) => goalward.run.front.tasks[row.task].name, desc: false },
+    { key: "outcome", name: "Outcome", of: (row) => W.OUTCOMES[row.outcome], desc: false },
+    { key: "frames", name: "Length", unit: "frames", of: (row) => row.frames, desc: true },
+    { key: "setback", name: "Largest setback", unit: "steps", of: (row) => row.setback, desc: true },
+    { key: "stall", name: "Longest stall", unit: "frames", of: (row) => row.stall, desc: true },
+    { key: "final", name: "To go at the end", unit: "steps", of: (row) => (row.final_steps === null ? Infinity : row.final_steps), desc: true },
+    { key: "disagreement", name: "Seeds disagree", unit: "sd of value", of: (row) => row.disagreement, desc: true },
+    { key: "events", name: "Events", of: (row) => row.events.reduce((a, b) => a + b, 0), desc: true },
+  ];
+
+  function columns() {
+    const run = goalward.run;
+    return COLUMNS.filter(({ key }) =>
+      (key !== "task" || run.front.tasks.length > 1) && (key !== "disagreement" || run.front.num_seeds > 1));
+  }
+
+  // The positions of the episodes to show, in order.
+  function chosen(state) {
+    const rows = goalward.run.episodes;
+    const wanted = (state.q || "").trim().toLowerCase();
+    const kind = goalward.run.event_kinds.indexOf(state.event);
+    const least = Number.parseFloat(state.setback);
+    const kept = [...rows.keys()].filter((i) => {
+      const row = rows[i];
+      if (state.outcome && row.outcome !== state.outcome) return false;
+      if (state.task && String(row.task) !== state.task) return false;
+      if (state.held && (state.held === "yes") !== row.held_out) return false;
+      if (kind >= 0 && !row.events[kind]) return false;
+      if (!Number.isNaN(least) && !(row.setback >= least)) return false;
+      if (!wanted) return true;
+      return row.id.toLowerCase().includes(wanted) || goalward.run.front.tasks[row.task].name.toLowerCase().includes(wanted);
+    });
+    const column = COLUMNS.find(({ key }) => key === state.sort);
+    if (!column) return kept;
+    const sign = isDescending(state, column) ? -1 : 1;
+    return kept.sort((a, b) => compared(column.of(rows[a]), column.of(rows[b]), sign) || a - b);
+  }
+
+  // What has no number comes last, whichever way the rest is sorted.
+  function compared(a, b, sign) {
+    if (!W.known(a) || !W.known(b)) return Number(!W.known(a)) - Number(!W.known(b));
+    if (a === b) return 0;
+    return sign * (typeof a === "string" ? byName(a, b) : a - b);
+  }
+
+  function isDescending(state, column) {
+    return state.desc === undefined || state.desc === null ? column.desc : state.desc === "1";
+  }
+
+  // ---- the controls -------------------------------------------------------------------------
+
+  const KEYS = ["outcome", "task", "held", "event", "setback", "q"];
+
+  function select(label, key, choices, change) {
+    const state = goalward.route.state();
+    const options = choices.map(([value, text]) => {
+      const option = build("option", { value, text });
+      option.selected = (state[key] || "") === value;
+      return option;
+    });
+    return build("label.field", {}, [
+      build("span.field-name", { text: label }),
+      build("select", { onchange: (event) => change({ [key]: event.target.value }) }, options),
+    ]);
+  }
+
+  function outcomeChips(change) {
+    const state = goalward.route.state();
+    const counts = goalward.run.front.answer.counts;
+    const present = Object.keys(counts).filter((outcome) => counts[outcome] > 0);
+    if (present.length < 2) return null;
+    const chip = (value, text, count) => build("button.chip", {
+      type: "button", "aria-pressed": String((state.outcome || "") === value), onclick: () => change({ outcome: value }), "data-outcome": value || "all",
+    }, [text, build("span.count", { text: W.whole(count) })]);
+    return build("div.chips", { role: "group", "aria-label": "Outcome" }, [
+      chip("", "All", goalward.run.episodes.length),
+      ...present.map((outcome) => chip(outcome, W.OUTCOMES[outcome], counts[outcome])),
+    ]);
+  }
+
+  // `change(changes, isTyping)`: while typing, the controls stay as they are.
+  function controls(change) {
+    const run = goalward.run;
+    const state = goalward.route.state();
+    const kinds = run.event_kinds.filter((kind, i) => kind !== "goal" && run.episodes.some((row) => row.events[i]));
+    const mixed = run.episodes.some((row) => row.held_out) && !run.episodes.every((row) => row.held_out);
+    const typed = (key, label, attributes) => {
+      const input = build("input", { ...attributes, oninput: () => change({ [key]: input.value }, true) });
+      input.value = state[key] || "";
+      return build("label.field", {}, [build("span.field-name", { text: label }), input]);
+    };
+    return build("form.filters", { role: "search", "aria-label": "Filter episodes", onsubmit: (event) => event.preventDefault() }, [
+      outcomeChips(change),
+      build("div.fields", {}, [
+        typed("q", "Search", { type: "search", placeholder: run.front.tasks.length > 1 ? "name or task" : "name", id: "search" }),
+        run.front.tasks.length > 1
+          ? select("Task", "task", [["", "all"], ...run.front.tasks.map((task, i) => [String(i), task.name || "(no name)"])], change)
+          : null,
+        kinds.length ? select("Has", "event", [["", "anything"], ...kinds.map((kind) => [kind, `a ${W.KINDS[kind]}`])], change) : null,
+        run.episodes.some((row) => row.setback !== null)
+          ? typed("setback", "Setback of at least", { type: "number", min: "0", step: "1", placeholder: "steps" })
+          : null,
+        mixed ? select("Held out", "held", [["", "all"], ["yes", "held out"], ["no", "trained on"]], change) : null,
+        KEYS.some((key) => state[key])
+          ? build("button.small-button.reset", { type: "button", onclick: () => change(Object.fromEntries(KEYS.map((key) => [key, null]))) }, "Clear filters")
+          : null,
+      ]),
+    ]);
+  }
+
+  goalward.filters = { columns, chosen, isDescending, controls };
+})();

@@ -1,0 +1,84 @@
+// The keyboard, and the list of its keys.
+"use strict";
+(function () {
+  const { build } = goalward;
+  const KEYS = [
+    ["space", "play or pause"],
+    ["← →", "one frame back or on"],
+    ["shift ← →", "ten frames back or on"],
+    ["home end", "first or last frame"],
+    ["n p", "next or previous episode, in the order of the table"],
+    ["1 … 9", "show or hide a method"],
+    ["m", "show or hide all other methods"],
+    ["s", "value or steps to go"],
+    ["esc", "back to the table"],
+    ["?", "this list"],
+  ];
+  let dialog = null;
+
+  function help() {
+    if (!dialog) {
+      dialog = build("dialog.help", { "aria-label": "Keys" }, [
+        build("h2", { text: "Keys" }),
+        build("dl", {}, KEYS.flatMap(([key, words]) => [build("dt", {}, key.split(" ").map((k) => build("kbd", { text: k }))), build("dd", { text: words })])),
+        build("form", { method: "dialog" }, build("button.small-button", { text: "Close" })),
+      ]);
+      dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+      document.body.append(dialog);
+    }
+    if (dialog.open) dialog.close();
+    else dialog.showModal();
+  }
+
+  function toggleOthers() {
+    const pressed = [...document.querySelectorAll(".chip[data-method]")].map((chip) => chip.getAttribute("aria-pressed") === "true");
+    const anyOther = pressed.slice(1).some(Boolean);
+    pressed.forEach((isOn, m) => {
+      if (m > 0 && isOn === anyOther) goalward.player.toggleMethod(m);
+    });
+  }
+
+  function inPlayer(event, clock) {
+    const frames = event.shiftKey ? 10 : 1;
+    const acts = {
+      " ": () => clock.toggle(),
+      ArrowLeft: () => clock.step(-frames),
+      ArrowRight: () => clock.step(frames),
+      Home: () => clock.step(-Infinity),
+      End: () => clock.step(Infinity),
+      n: () => goalward.player.turn(1),
+      p: () => goalward.player.turn(-1),
+      m: toggleOthers,
+      s: () => document.querySelector('.segment[aria-pressed="false"]').click(),
+      Escape: () => goalward.route.go(goalward.route.toTable),
+    };
+    if (acts[event.key]) return acts[event.key];
+    const digit = Number.parseInt(event.key, 10);
+    if (digit >= 1 && digit <= goalward.run.front.methods.length) return () => goalward.player.toggleMethod(digit - 1);
+    return null;
+  }
+
+  function pressed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || (dialog && dialog.open && event.key !== "?")) return;
+    const target = event.target;
+    if (target.matches("input, textarea, select")) return;
+    if (event.key === "?") {
+      help();
+      return;
+    }
+    // Space on a button presses that button, except on what the player itself focuses.
+    if (event.key === " " && target.closest("button, a, summary") && !target.closest(".play")) return;
+    const clock = goalward.player.clock();
+    const act = clock && inPlayer(event, clock);
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  document.addEventListener("keydown", pressed);
+  // The play button is pressed once, by keydown, and not again when the key comes up.
+  document.addEventListener("keyup", (event) => {
+    if (event.key === " " && event.target.closest && event.target.closest(".play")) event.preventDefault();
+  });
+  goalward.keys = { help };
+})();

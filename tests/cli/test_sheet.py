@@ -1,0 +1,97 @@
+"""`goalward sheet`: from a run's folder to figures."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+import goalward
+from goalward.cli.sheet import sheet_command
+from goalward.config import EvaluationConfig, write_toml
+from goalward.errors import GoalwardError
+from goalward.rollouts.embedded import located
+from goalward.values.table import ValueTable
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """As `goalward evaluate demo` leaves it, with values that nobody learned."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    rollouts = goalward.read("demo")
+    config = EvaluationConfig(methods=("liveness", "td"), seeds=2)
+    write_toml(folder / "config.toml", {"data": {"path": "demo"}, "evaluation": config.as_dict()})
+    rows = ["episode,task,outcome,num_frames,goal_frame,held_out"]
+    for one in rollouts:
+        goal = "" if one.goal_frame is None else one.goal_frame
+        rows.append(f"{one.id},{one.task},{one.outcome},{one.num_frames},{goal},true")
+    (folder / "episodes.csv").write_text("\n".join(rows) + "\n")
+    steps = np.concatenate([np.arange(length)[::-1] for length in rollouts.lengths])
+    table = np.tile(steps.astype(np.float32), (2, 2, 1))
+    ValueTable(
+        methods=config.methods,
+        seeds=(0, 1),
+        episode_ids=rollouts.ids,
+        episode_tasks=tuple(one.task for one in rollouts),
+        episode_ends=rollouts.episode_ends,
+        value=table,
+        steps_to_goal=table,
+    ).write(folder / "values.parquet")
+    return folder
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "run")
+
+
+def test_sheets_lie_in_the_run_and_are_numbered_by_place(run, capsys):
+    sheet_command(run, ("5", "0", "5"))
+    names = sorted(path.name for path in (run / "sheets").iterdir())
+    suffixes = (".pdf", ".png", ".svg")
+    assert names == [f"episode_00000{place}{suffix}" for place in (0, 5) for suffix in suffixes]
+    told = capsys.readouterr().err
+    assert "episode 5: " in told
+    assert "episode_000005.png and .svg, .pdf" in told
+
+
+def test_truth_beside_the_data_is_in_the_figure(run, tmp_path, monkeypatch):
+    from goalward.report import episode_sheet
+
+    drawn = []
+    episode_figure = episode_sheet.episode_figure
+
+    def noted(*given, **options):
+        drawn.append(options)
+        return episode_figure(*given, **options)
+
+    monkeypatch.setattr(episode_sheet, "episode_figure", noted)
+    sheet_command(run, ("1",), out=tmp_path / "out", cameras=("agentview",))
+    assert (tmp_path / "out" / "episode_000001.png").is_file()
+    assert not (run / "sheets").exists()
+    assert drawn[0]["cameras"] == ["agentview"]
+    assert len(drawn[0]["truth"]) > 0
+
+
+def test_the_curve_alone_needs_no_data(run, tmp_path):
+    config = (run / "config.toml").read_text().replace('"demo"', '"/nowhere/at/all"')
+    (run / "config.toml").write_text(config)
+    sheet_command(run, ("3",), cameras=(), columns=4)
+    assert (run / "sheets" / "episode_000003.svg").is_file()
+    with pytest.raises(GoalwardError, match="--data says where the rollouts lie now"):
+        sheet_command(run, ("3",))
+    sheet_command(run, ("3",), data=located("demo"), method="td", out=tmp_path / "moved")
+    assert (tmp_path / "moved" / "episode_000003.pdf").is_file()
+
+
+def test_what_does_not_exist_is_told_before_anything_is_drawn(run):
+    with pytest.raises(
+        GoalwardError, match="no episode nine; there are: 0, 1, 2, 3, 4 and 43 more"
+    ):
+        sheet_command(run, ("0", "nine"))
+    with pytest.raises(GoalwardError, match="no method 'best'; there are: liveness, td"):
+        sheet_command(run, ("0",), method="best")
+    with pytest.raises(GoalwardError, match="2 to 12 columns, not 0"):
+        sheet_command(run, ("0",), columns=0)
+    with pytest.raises(GoalwardError, match="no such folder"):
+        sheet_command(run / "none", ("0",))
+    assert not (run / "sheets").exists()

@@ -1,0 +1,62 @@
+"""The spreadsheet, read back by the csv module alone."""
+
+import csv
+
+import pytest
+
+from exports.conftest import told, write_run
+from goalward.exports.csv_table import export_csv
+from goalward.values.events import read_events
+from goalward.values.finished_run import read_run
+
+
+def export(run_folder, out, methods=("liveness", "mc"), positions=None):
+    run = read_run(run_folder)
+    positions = range(len(run.episodes)) if positions is None else positions
+    return export_csv(run, methods, positions, out=out)
+
+
+def rows(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_row_per_frame(run_folder, tmp_path):
+    found = rows(export(run_folder, tmp_path / "frames.csv").path)
+    assert list(found[0]) == [
+        "episode", "task", "frame", "outcome", "held_out",
+        "liveness_value", "liveness_sd", "liveness_steps_to_go",
+        "mc_value", "mc_sd", "mc_steps_to_go",
+    ]  # fmt: skip
+    assert len(found) == 15
+    third = found[2]
+    assert (third["episode"], third["task"], third["frame"]) == ("0", "stack the cubes", "2")
+    assert (third["outcome"], third["held_out"]) == ("success", "true")
+    assert found[6]["held_out"] == "false"
+    # 3 steps to go at a discount of 0.5.
+    assert (third["liveness_value"], third["liveness_sd"]) == ("0.75", "0")
+    assert float(third["liveness_steps_to_go"]) == 3
+    # Seeds say 4 steps and never: 0.875 and 1.
+    assert float(third["mc_value"]) == 0.9375
+    assert float(third["mc_sd"]) == pytest.approx(0.125 / 2**0.5, rel=1e-5)
+    assert float(third["mc_steps_to_go"]) == pytest.approx(5)
+
+
+def test_never_is_inf(run_folder, tmp_path):
+    frame = rows(export(run_folder, tmp_path / "frames.csv").path)[9]
+    assert (frame["liveness_value"], frame["liveness_steps_to_go"]) == ("1", "inf")
+
+
+def test_events_lie_beside_it(run_folder, tmp_path):
+    export(run_folder, tmp_path / "frames.csv", positions=[0, 2])
+    events = read_events(tmp_path / "frames_events.csv")
+    assert [event.kind.value for event in events["0"]][-1] == "goal"
+    assert "1" not in events
+
+
+def test_any_name_survives(data, tmp_path):
+    strange = 'a,"b"\n</script>,=1+1 \N{ROBOT FACE}'
+    run = write_run(tmp_path / "run", data, [told(strange, "time_out", None, [2, 1], task=strange)])
+    found = rows(export(run, tmp_path / "frames.csv").path)
+    assert [row["episode"] for row in found] == [strange] * 2
+    assert {row["task"] for row in found} == {strange}

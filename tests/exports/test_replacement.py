@@ -1,0 +1,131 @@
+"""Files of a data set change together or not at all, and an interruption can be finished."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from goalward.errors import GoalwardError
+from goalward.exports.replacement import finish_interrupted, replace_together
+
+NAMES = ("data/a.parquet", "data/b.parquet", "meta/info.json")
+
+
+class Stopped(BaseException):
+    """As a signal would."""
+
+
+@pytest.fixture
+def root(tmp_path) -> Path:
+    for name in NAMES:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"old {name}")
+    return tmp_path
+
+
+def replace(root, word="new"):
+    replace_together(
+        root,
+        {root / name: lambda path, name=name: path.write_text(f"{word} {name}") for name in NAMES},
+    )
+
+
+def words(root):
+    return [(root / name).read_text().split()[0] for name in NAMES]
+
+
+def others(root):
+    return sorted(
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*")
+        if path.is_file() and path.relative_to(root).as_posix() not in NAMES
+    )
+
+
+def test_all_are_new_and_the_old_ones_are_beside_them(root):
+    replace(root)
+    assert words(root) == ["new"] * 3
+    backups = [f"{name}.goalward.bak" for name in NAMES]
+    assert others(root) == sorted([*backups, "meta/goalward_exports.json"])
+    assert [(root / name).read_text() for name in backups] == [f"old {name}" for name in NAMES]
+
+
+@pytest.mark.parametrize("renames", range(9))
+def test_stopped_at_any_rename_it_is_undone_or_can_be_finished(root, monkeypatch, renames):
+    """Three backups, the record, three files, the record: eight renames."""
+    real, left = Path.replace, [renames]
+
+    def stop(self, target):
+        if left[0] == 0:
+            raise Stopped
+        left[0] -= 1
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", stop)
+    if renames == 8:
+        replace(root)
+    else:
+        with pytest.raises(Stopped):
+            replace(root)
+    monkeypatch.undo()
+    num_new = words(root).count("new")
+    assert num_new == min(max(renames - 4, 0), 3)
+    if renames < 4:
+        assert not any(name.endswith("-new") for name in others(root))
+    assert finish_interrupted(root) is (4 <= renames < 8)
+    assert words(root) == (["old"] * 3 if renames < 4 else ["new"] * 3)
+    replace(root, "newer")
+    assert words(root) == ["newer"] * 3
+    for name in NAMES:
+        assert (root / f"{name}.goalward.bak").read_text() == f"old {name}"
+    assert len(others(root)) == 4
+
+
+def test_a_writer_that_fails_leaves_everything_as_it_was(root):
+    def fail(path):
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(GoalwardError, match="nothing was changed .No space left on device."):
+        replace_together(
+            root, {root / NAMES[0]: lambda path: path.write_text("new"), root / NAMES[1]: fail}
+        )
+    assert words(root) == ["old"] * 3
+    assert others(root) == []
+
+
+def test_what_somebody_changed_since_is_backed_up_too(root):
+    replace(root)
+    (root / NAMES[0]).write_text("mine data/a.parquet")
+    replace(root, "newer")
+    assert (root / f"{NAMES[0]}.goalward.bak").read_text() == "old data/a.parquet"
+    assert (root / f"{NAMES[0]}.goalward.bak.2").read_text() == "mine data/a.parquet"
+    assert not (root / f"{NAMES[1]}.goalward.bak.2").exists()
+
+
+def test_a_rename_that_is_refused_says_how_to_go_on(root, monkeypatch):
+    real = Path.replace
+
+    def refuse(self, target):
+        if Path(target).name == "b.parquet":
+            raise OSError(13, "Permission denied")
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(GoalwardError, match="b.parquet: .*run the same command again to finish"):
+        replace(root)
+    monkeypatch.undo()
+    assert words(root) == ["new", "old", "old"]
+    replace(root)
+    assert words(root) == ["new"] * 3
+
+
+@pytest.mark.parametrize("name", ["../victim", "/etc/passwd", 3])
+def test_a_record_that_leads_outside_is_not_followed(root, name):
+    record = {"unfinished": [name], "written": {}}
+    (root / "meta" / "goalward_exports.json").write_text(json.dumps(record))
+    (root.parent / ".victim.goalward-new").write_text("bad")
+    with pytest.raises(GoalwardError, match="is no record of exports"):
+        replace(root)
+    assert not (root.parent / "victim").exists()
+    assert words(root) == ["old"] * 3

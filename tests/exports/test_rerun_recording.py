@@ -1,0 +1,131 @@
+"""Recordings read back by rerun's own reader."""
+
+import io
+import sys
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+from rollout_files.lerobot import decoded
+
+from exports.conftest import told, write_data, write_run
+from goalward.errors import GoalwardError
+from goalward.exports import rerun_recording
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.episode import Episode, Outcome
+from goalward.values.finished_run import read_run
+
+CAMERA = "/cameras/observation.images.front"
+
+
+def export(run_folder, out, positions=(0,), methods=("liveness", "mc"), rollouts=None):
+    run = read_run(run_folder)
+    rollouts = run.read_rollouts() if rollouts is None else rollouts
+    return rerun_recording.export_rerun(run, rollouts, methods, positions, out=out)
+
+
+def read_back(path):
+    """Entity -> component -> rows; and the columns of time lines under their names."""
+    rerun = pytest.importorskip("rerun", reason="the extra `rerun` is not installed")
+    reader = rerun.chunk.RrdReader(path)
+    content: dict[str, dict[str, list]] = {}
+    for chunk in reader.stream():
+        columns = chunk.to_record_batch().to_pydict()
+        columns.pop("rerun.controls.RowId")
+        for name, column in columns.items():
+            content.setdefault(chunk.entity_path, {}).setdefault(name, []).extend(column)
+    return reader, content
+
+
+@pytest.fixture(autouse=True)
+def _needs_rerun(request):
+    if "without" not in request.node.name:
+        pytest.importorskip("rerun", reason="the extra `rerun` is not installed")
+
+
+def test_values_are_on_the_frame_and_time_lines(run_folder, tmp_path):
+    written = export(run_folder, tmp_path / "one.rrd")
+    reader, content = read_back(written.path)
+    assert [entry.recording_id for entry in reader.recordings()] == ["policy/0"]
+    assert len(reader.blueprints()) == 1
+    curve = content["/value/liveness"]
+    assert curve["frame"] == [0, 1, 2, 3, 4, 5]
+    assert [moment.total_seconds() for moment in curve["time"]] == [0, 0.1, 0.2, 0.3, 0.4, 0.5]
+    wanted = [1 - 2 * 0.5**k for k in (4, 4, 3, 1, 1, 0)]
+    assert [row[0] for row in curve["Scalars:scalars"]] == wanted
+    assert [row[0] for row in content["/steps_to_go/liveness"]["Scalars:scalars"]] == pytest.approx(
+        [4, 4, 3, 1, 1, 0]
+    )
+    # Seeds of this one differ, so it has a band; those of the other do not.
+    low, mean, high = (
+        np.array(content[path]["Scalars:scalars"])
+        for path in ("/spread/mc/low", "/value/mc", "/spread/mc/high")
+    )
+    assert (low < mean).all()
+    assert high + low == pytest.approx(2 * mean)
+    assert "/spread/liveness/low" not in content
+    # Never is shown at the time limit.
+    assert content["/steps_to_go/mc"]["Scalars:scalars"][0] == [5.0]
+
+
+def test_the_video_is_in_it_and_each_frame_refers_to_its_picture(run_folder, data, tmp_path):
+    _, content = read_back(export(run_folder, tmp_path / "one.rrd").path)
+    camera = content[CAMERA]
+    assert camera["frame"] == [0, 1, 2, 3, 4, 5]
+    shown_at = [row[0] for row in camera["VideoFrameReference:timestamp"]]
+    with av.open(io.BytesIO(bytes(camera["AssetVideo:blob"][0][0]))) as video:
+        frames = {round(f.time * 1e9): f.to_ndarray(format="rgb24") for f in video.decode(video=0)}
+    stored = decoded(data / "videos/observation.images.front/chunk-000/file-000.mp4")
+    for number, moment in enumerate(shown_at):
+        picture = frames[min(frames, key=lambda known: abs(known - moment))]
+        distance = [np.abs(picture.astype(int) - other).mean() for other in stored]
+        assert int(np.argmin(distance)) == number
+
+
+def test_events_are_text_and_marks(run_folder, tmp_path):
+    _, content = read_back(export(run_folder, tmp_path / "one.rrd").path)
+    assert content["/events"]["TextLog:text"][-1] == ["goal"]
+    assert content["/events"]["frame"][-1] == 5
+    assert content["/value/events"]["Scalars:scalars"][-1] == [-1.0]
+
+
+def test_a_recording_per_episode(run_folder, tmp_path):
+    written = export(run_folder, tmp_path / "all", positions=[0, 1, 2])
+    assert sorted(path.name for path in written.path.iterdir()) == [
+        "episode_0.rrd",
+        "episode_1.rrd",
+        "episode_3.rrd",
+    ]
+    assert written.next_step == f"rerun {tmp_path / 'all' / '*.rrd'}"
+    with pytest.raises(GoalwardError, match="one file holds one episode, but there are 2"):
+        export(run_folder, tmp_path / "all.rrd", positions=[0, 1])
+
+
+def test_pictures_that_were_never_a_video(tmp_path):
+    data = write_data(tmp_path / "pictures", pictures_as="image")
+    run = write_run(tmp_path / "run", data)
+    _, content = read_back(export(run, tmp_path / "one.rrd").path)
+    camera = content[CAMERA]
+    assert camera["frame"] == [0, 1, 2, 3, 4, 5]
+    assert camera["EncodedImage:media_type"][0] == ["image/jpeg"]
+    third = Image.open(io.BytesIO(bytes(camera["EncodedImage:blob"][2][0])))
+    wanted = read_run(run).read_rollouts()[0].frame("front", 2)
+    assert np.abs(np.asarray(third).astype(int) - wanted).mean() < 8
+
+
+def test_no_camera_no_fps_and_names_that_lead_elsewhere(data, tmp_path):
+    strange = "../../etc/</script>"
+    run = write_run(tmp_path / "run", data, [told(strange, "time_out", None, [2, 1])])
+    rollouts = Rollouts([Episode(strange, num_frames=2, outcome=Outcome.TIME_OUT)])
+    written = export(run, tmp_path / "all", rollouts=rollouts)
+    assert [path.name for path in written.path.iterdir()] == ["episode_at_0.rrd"]
+    _, content = read_back(written.path / "episode_at_0.rrd")
+    assert "time" not in content["/value/liveness"]
+    assert not [path for path in content if path.startswith("/cameras")]
+
+
+def test_without_the_extra_it_says_what_to_install(run_folder, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rerun", None)
+    with pytest.raises(GoalwardError, match=r"pip install 'goalward\[rerun\]'"):
+        export(run_folder, tmp_path / "one.rrd")
