@@ -155,7 +155,10 @@ def print_setbacks(
         return f"{len(matched(marks, targets)) / total:.2f} ({by_chance:.2f})"
 
     num_marks = sum(map(len, marks.values()))
-    print(f"  setbacks {num_marks}, precision {share(known.any_kind(), num_marks)}")
+    precision = (
+        share(known.any_kind(), num_marks) if known.frames else "unknown: the policy notes nothing"
+    )
+    print(f"  setbacks {num_marks}, precision {precision}")
     for kind, targets in known.frames.items():
         delays = [mark - frame for mark, frame in matched(marks, targets)]
         total = sum(map(len, targets.values()))

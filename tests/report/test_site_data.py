@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
 from goalward.report.site_data import (
     SPARK_POINTS,
@@ -14,7 +15,6 @@ from goalward.report.site_data import (
 )
 from goalward.rollouts.episode import Outcome
 from goalward.values.events import Event, EventKind
-from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
 
 def values_of(curve):

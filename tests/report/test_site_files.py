@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
 import goalward.report
 from goalward.errors import RolloutError
 from goalward.report.site_files import script_text, write_report
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
-from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
 SITE = Path(goalward.report.__file__).parent / "site"
 SHAPES = {"front": (32, 48), "wrist": (32, 32)}

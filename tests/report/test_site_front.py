@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
 import goalward.report
 from goalward.errors import GoalwardError
@@ -13,7 +14,6 @@ from goalward.report.site_front import front_page, read_scores
 from goalward.report.site_looks import DARK_PANEL, LIGHT_PANEL, contrast, page_colours
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import LeftOut
-from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
 SUCCESS, TIME_OUT = Outcome.SUCCESS, Outcome.TIME_OUT
 STYLE = Path(goalward.report.__file__).parent / "site" / "style.css"

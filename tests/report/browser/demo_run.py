@@ -1,6 +1,5 @@
 """A small finished run over real pictures, its values made by a formula: nothing is trained."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -83,10 +82,3 @@ def _steps(episode: Episode, method: int, seed: int) -> np.ndarray:
         steps = np.where(frame < slip, 45 - frame, 40 - 0.2 * (frame - slip))
     return np.maximum(steps * (1 + 0.25 * method) + 1.5 * seed, 0)
 
-
-@dataclass(frozen=True)
-class DemoReport:
-    """A report, and the run it is of."""
-
-    run: Path
-    index: Path
