@@ -15,7 +15,7 @@ from goalward.metrics.known_frames import known_frames
 from goalward.metrics.truth_card import truth_card
 from goalward.report.truth_json import truth_as_json
 from goalward.report.truth_table import chance_table, truth_csv, truth_figure, value_table
-from goalward.report.truth_words import truth_lines
+from goalward.report.truth_words import truth_lines, wrong_of_time_outs
 from goalward.values.table import ValueTable
 
 INF = math.inf
@@ -157,6 +157,18 @@ def test_words_do_not_claim_what_is_not_known():
     alone = "\n".join(truth_lines(card_of({"td": (2, 4)})))
     assert "The values of `td` are off by 0.06" in alone
     assert "closest" not in alone
+
+
+def test_what_is_wrong_of_time_outs_is_told_and_only_that():
+    card = card_of({"td": (2, 1), "mc": (1, 3), "survival": (1, INF)})
+    # The true value is 7/8, of k = 1: 0, of k = 3: 3/4, of never: 1.
+    assert wrong_of_time_outs(card, "td").startswith(
+        "the truth of some frames shows them too optimistic in time-outs (-0.8"
+    )
+    assert wrong_of_time_outs(card, "td").endswith("of the true futures 50 % reach the goal")
+    assert "too pessimistic in time-outs (+0.12" in wrong_of_time_outs(card, "survival")
+    near = card_of({"td": (2, 4)}, num_episodes=1)
+    assert wrong_of_time_outs(near, "td") == ""
 
 
 def test_a_single_future_leaves_the_noise_unknown():

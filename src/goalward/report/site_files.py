@@ -57,6 +57,8 @@ def write_report(
     its order; without them there are curves and no pictures. `data` is where they lie now, if
     that is not where the run saw them.
     """
+    if rollouts is not None and rollouts.ids != tuple(episode.id for episode in run.episodes):
+        raise GoalwardError(f"{run.folder.path}: the rollouts are not those of the run")
     check_folder(folder)
     site = _Site(run, rollouts, folder, data)
     is_same = site.write_pages()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from goalward.report.figure_looks import looks_of
 
-# The panels that curves and bars are drawn on, as in site/style.css.
+# The panels that curves and bars are drawn on, as in site/colours.css.
 LIGHT_PANEL = "#ffffff"
 DARK_PANEL = "#171b21"
 # Black has no hue to keep: on dark it turns into its opposite.

@@ -8,7 +8,7 @@ from goalward.metrics.score import Interval
 from goalward.metrics.scorecard import MEANINGS, CardRow
 from goalward.metrics.truth_card import TruthCard
 from goalward.report.tables import escaped_markdown
-from goalward.report.truth_words import truth_lines
+from goalward.report.truth_words import truth_lines, wrong_of_time_outs
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted, some_of
 from goalward.values.events import EventKind
@@ -33,7 +33,7 @@ def summary(
     )
     parts = [
         f"# {escaped_markdown(policy)}",
-        *_policy_lines(scores, rollouts),
+        *_policy_lines(scores, rollouts, truth),
         "## Watch these first",
         *_watch_lines(scores, rollouts),
         "## How far the values can be trusted",
@@ -65,7 +65,9 @@ def _rate(rate: Rate) -> str:
     return f"{percent(rate.value)} ({rate.count} of {rate.total}; {_span(rate.interval)})"
 
 
-def _policy_lines(scores: EvaluationScores, rollouts: Rollouts) -> list[str]:
+def _policy_lines(
+    scores: EvaluationScores, rollouts: Rollouts, truth: TruthCard | None
+) -> list[str]:
     policy = scores.policy
     lines = [f"**Success rate** {_rate(policy.success)}."]
     ended = f"{policy.num_time_out} timed out, {policy.num_failure} failed early."
@@ -80,7 +82,7 @@ def _policy_lines(scores: EvaluationScores, rollouts: Rollouts) -> list[str]:
             f"fewer, the middle half {policy.steps.quarter.value:.0f} to "
             f"{policy.steps.three_quarters.value:.0f}."
         )
-    lines += _time_out_lines(scores, rollouts)
+    lines += _time_out_lines(scores, rollouts, truth)
     if len(rollouts.tasks) > 1:
         lines.append(
             f"The episodes attempt {len(rollouts.tasks)} tasks; the rates are over all of them. "
@@ -89,7 +91,9 @@ def _policy_lines(scores: EvaluationScores, rollouts: Rollouts) -> list[str]:
     return lines
 
 
-def _time_out_lines(scores: EvaluationScores, rollouts: Rollouts) -> list[str]:
+def _time_out_lines(
+    scores: EvaluationScores, rollouts: Rollouts, truth: TruthCard | None
+) -> list[str]:
     policy = scores.policy
     if policy.num_time_out == 0:
         return ["No episode timed out, so more time would change nothing."]
@@ -107,7 +111,7 @@ def _time_out_lines(scores: EvaluationScores, rollouts: Rollouts) -> list[str]:
         f"at the end) and {stuck} *stuck*; share on their way {_rate(late.on_their_way)}."
         + _named_time_outs(scores, rollouts)
     ]
-    doubt = doubt_of_values(scores)
+    doubt = doubt_of_values(scores, truth)
     more = policy.more_time
     if more.value.value is not None:
         lines.append(
@@ -136,11 +140,11 @@ def _named_time_outs(scores: EvaluationScores, rollouts: Rollouts) -> str:
     )
 
 
-def doubt_of_values(scores: EvaluationScores) -> str:
+def doubt_of_values(scores: EvaluationScores, truth: TruthCard | None = None) -> str:
     """Why nobody should rely on what the values say of time-outs; empty if they may.
 
     Values that cannot be shown to tell successes from other episodes say nothing of the future of
-    a time-out, however small their interval.
+    a time-out, however small their interval. Nor should values that the truth contradicts.
     """
     first = scores.methods[0]
     row = scores.cards[first]["frame_auroc"]
@@ -155,8 +159,8 @@ def doubt_of_values(scores: EvaluationScores) -> str:
             f"(AUROC {_row(row)}; a coin has 0.50)"
         )
     else:
-        return ""
-    return f"**Do not rely on what the values of `{first}` say here**: {why}."
+        why = "" if truth is None else wrong_of_time_outs(truth, first)
+    return f"**Do not rely on what the values of `{first}` say here**: {why}." if why else ""
 
 
 def _watch_lines(scores: EvaluationScores, rollouts: Rollouts) -> list[str]:

@@ -78,6 +78,20 @@ def _biases(card: TruthCard) -> str:
     return f"The values of `{best}` are {', '.join(parts)}."
 
 
+def wrong_of_time_outs(card: TruthCard, method: str) -> str:
+    """How a method misjudges time-outs for sure; empty if it does not, or nothing is known."""
+    found = card.methods[method].by_group.get(Outcome.TIME_OUT)
+    if found is None:
+        return ""
+    bias = found.value.bias
+    low, high = bias.interval.low, bias.interval.high
+    if low is None or high is None or low <= 0 <= high:
+        return ""
+    share = card.groups[Outcome.TIME_OUT].more_time_success.value
+    told = "" if share is None else f"; of the true futures {100 * share:.0f} % reach the goal"
+    return f"the truth of some frames shows them {_bias(bias, 'in time-outs')}{told}"
+
+
 def _episodes(group: str) -> str:
     """
     >>> _episodes("success"), _episodes("time_out")

@@ -81,4 +81,3 @@ def _steps(episode: Episode, method: int, seed: int) -> np.ndarray:
         slip = episode.num_frames // 2
         steps = np.where(frame < slip, 45 - frame, 40 - 0.2 * (frame - slip))
     return np.maximum(steps * (1 + 0.25 * method) + 1.5 * seed, 0)
-

@@ -41,7 +41,7 @@
       drawReliability);
     return goalward.overview.panel("Methods compared", [
       build("p.how", { text: `On ${W.counted(held, "held-out episode")}, ${W.counted(seeds, "seed")} per method.` }),
-      bars,
+      bars || build("p", { text: "No scores were written, so there is nothing to compare." }),
       build("div.chart-pair", {}, [scatter, reliability]),
       blocks.length ? build("details.words", {}, [build("summary", { text: "In words" }), build("div.prose", {}, W.blocks(blocks))]) : null,
       scoreTable(),

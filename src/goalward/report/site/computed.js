@@ -34,10 +34,12 @@
       build("dl.versions", {}, versions.flatMap(([name, version]) => [
         build("dt", { text: name }), build("dd", { text: version }),
       ])),
-      build("details", {}, [
-        build("summary", { text: "config.toml: every setting" }),
-        build("div.config", {}, [copied(front.config, "config.toml"), build("pre", { tabindex: "0" }, build("code", { text: front.config }))]),
-      ]),
+      front.config
+        ? build("details", {}, [
+          build("summary", { text: "config.toml: every setting" }),
+          build("div.config", {}, [copied(front.config, "config.toml"), build("pre", { tabindex: "0" }, build("code", { text: front.config }))]),
+        ])
+        : null,
     ]);
   }
 

@@ -5,6 +5,8 @@
   const { build, icon } = goalward;
   const W = goalward.words;
   const MARGIN = { left: 46, right: 50, top: 42, bottom: 42 };
+  // Pixels from one mark of an event to the next.
+  const MARK = 21;
   const STEPS = [0, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
 
   // `onSeek(frame, "start" | "move" | "end")` while the curve is pressed and dragged.
@@ -69,11 +71,20 @@
       placeCursor();
     }
 
+    // [value, label] of the left axis and of the right one.
     function ticks() {
-      const inSteps = [...STEPS.map((steps) => [W.valueOf(steps, run.discount), W.whole(steps)]), [1, "never"]];
       const inValue = [-1, -0.5, 0, 0.5, 1].map((value) => [value, W.fixed(value, 1)]);
-      const steps = look.scale === "steps" ? inSteps.filter(([value]) => W.stepsOf(value, run.discount) <= ceiling) : inSteps;
-      return look.scale === "value" ? [inValue, steps] : [steps, inValue.slice(0, -1)];
+      const stepTick = (steps) => [W.valueOf(steps, run.discount), W.whole(steps)];
+      if (look.scale === "value") return [inValue, [...STEPS.map(stepTick), [1, "never"]]];
+      return [evenly(ceiling, 5).map(stepTick), inValue.filter(([value]) => W.stepsOf(value, run.discount) <= ceiling)];
+    }
+
+    // About so many round numbers from 0 to the highest.
+    function evenly(highest, count) {
+      const rough = highest / count;
+      const power = Math.pow(10, Math.floor(Math.log10(Math.max(rough, 1))));
+      const step = [1, 2, 5, 10].map((k) => k * power).find((size) => size >= rough);
+      return Array.from({ length: Math.floor(highest / step) + 1 }, (_, i) => i * step);
     }
 
     // Labels that would lie on each other are left out; the last one, never, stays.
@@ -103,7 +114,8 @@
       pen.textAlign = "left";
       for (const [value, label] of roomy(right)) pen.fillText(label, width - MARGIN.right + 8, y(value));
       pen.textAlign = "center";
-      for (const at of frameTicks()) pen.fillText(W.whole(at), x(at), height - MARGIN.bottom + 14);
+      const across = width - MARGIN.left - MARGIN.right;
+      for (const at of evenly(last, Math.max(2, Math.floor(across / 90)))) pen.fillText(W.whole(at), x(at), height - MARGIN.bottom + 14);
       pen.fillStyle = css("--text-faint");
       pen.textAlign = "right";
       pen.fillText("frame", MARGIN.left - 10, height - MARGIN.bottom + 14);
@@ -112,14 +124,6 @@
       pen.fillText(names[0], 4, 9);
       pen.textAlign = "right";
       pen.fillText(names[1], width - 4, 9);
-    }
-
-    function frameTicks() {
-      const wanted = Math.max(2, Math.floor((width - MARGIN.left - MARGIN.right) / 90));
-      const rough = last / wanted;
-      const power = Math.pow(10, Math.floor(Math.log10(Math.max(rough, 1))));
-      const step = [1, 2, 5, 10].map((k) => k * power).find((size) => size >= rough);
-      return Array.from({ length: Math.floor(last / step) + 1 }, (_, i) => i * step);
     }
 
     function line(pen, x0, y0, x1, y1) {
@@ -182,14 +186,14 @@
 
     // ---- what lies over the canvas ----------------------------------------------------------
 
-    // Marks that would touch move to a second row.
+    // Marks that would touch move to a second row, and where that is full, to the right.
     function placeMarks() {
-      let before = -Infinity;
-      let row = 0;
+      const ends = [-Infinity, -Infinity];
       goalward.replace(marks, episode.events.map((event) => {
-        const at = x(event.frame);
-        row = at - before < 22 ? 1 - row : 0;
-        before = at;
+        const free = ends.findIndex((end) => x(event.frame) >= end + MARK);
+        const row = free >= 0 ? free : Number(ends[1] < ends[0]);
+        const at = Math.max(x(event.frame), ends[row] + MARK);
+        ends[row] = at;
         const words = [W.KINDS[event.kind], event.words].filter((text) => text).join(": ");
         return build(`button.mark.${event.kind}`, {
           type: "button", tabindex: "-1", title: `frame ${event.frame}: ${words}`, "aria-label": `frame ${event.frame}: ${words}`,

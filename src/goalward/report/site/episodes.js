@@ -5,11 +5,9 @@
   const W = goalward.words;
   const ROWS = 50;
   let place = null;
-  let page = 0;
 
   function show(section) {
     place = section;
-    page = 0;
     const state = goalward.route.state();
     const count = goalward.run.episodes.length;
     goalward.replace(section, [
@@ -30,8 +28,7 @@
   }
 
   function change(changes, isTyping) {
-    page = 0;
-    goalward.route.note(changes);
+    goalward.route.note({ ...changes, page: null });
     if (isTyping) {
       showRows();
       return;
@@ -50,8 +47,7 @@
     const state = goalward.route.state();
     const wasSorted = state.sort === column.key;
     const desc = wasSorted && !isKept ? !goalward.filters.isDescending(state, column) : column.desc;
-    page = 0;
-    goalward.route.note({ sort: column.key, desc: desc === column.desc ? null : desc ? "1" : "0" });
+    goalward.route.note({ page: null, sort: column.key, desc: desc === column.desc ? null : desc ? "1" : "0" });
     showRows();
   }
 
@@ -76,12 +72,13 @@
   function showRows() {
     const state = goalward.route.state();
     const positions = goalward.filters.chosen(state);
+    const page = pageIn(state, positions.length);
     const first = page * ROWS;
     const shown = positions.slice(first, first + ROWS);
     const columns = goalward.filters.columns();
     const table = build("table.episodes", {}, [
       build("caption.offscreen", { text: "Episodes" }),
-      build("thead", {}, build("tr", {}, [...columns.map((column) => header(column, state)), build("th.curve", { scope: "col", text: "Curve" })])),
+      build("thead", {}, build("tr", {}, withCurve(columns, columns.map((column) => header(column, state)), build("th.curve", { scope: "col", text: "Curve" })))),
       build("tbody", {}, shown.map((position) => rowOf(position, columns))),
     ]);
     const total = goalward.run.episodes.length;
@@ -89,8 +86,14 @@
     goalward.replace(place.querySelector(".rows"), [
       build("p.row-count", { role: "status", text: told }),
       shown.length ? build("div.scroll", {}, table) : build("p.empty", { text: "No episode is like that. Clear a filter to see more." }),
-      positions.length > ROWS ? pager(positions.length, first) : null,
+      positions.length > ROWS ? pager(page, positions.length) : null,
     ]);
+  }
+
+  // The curve stands beside the outcome, where it is seen however many columns there are.
+  function withCurve(columns, cells, curve) {
+    const after = columns.findIndex(({ key }) => key === "outcome") + 1;
+    return [...cells.slice(0, after), curve, ...cells.slice(after)];
   }
 
   function header(column, state) {
@@ -114,8 +117,8 @@
   function rowOf(position, columns) {
     const row = goalward.run.episodes[position];
     const open = () => goalward.route.go(goalward.route.toEpisode(row.id));
-    const cells = columns.map((column) => cell(row, column));
-    cells.push(build("td.curve", { "data-name": "Curve" }, goalward.sparkline(row.spark, row.outcome)));
+    const curve = build("td.curve", { "data-name": "Curve" }, goalward.sparkline(row.spark, row.outcome));
+    const cells = withCurve(columns, columns.map((column) => cell(row, column)), curve);
     return build("tr", {
       onclick: (event) => {
         if (!event.target.closest("a") && !String(window.getSelection())) open();
@@ -136,7 +139,7 @@
         return build("td.task", { ...named, title: task, text: task });
       }
       case "outcome":
-        return build("td", named, W.badge(row.outcome));
+        return build("td.outcome", named, W.badge(row.outcome));
       case "events":
         return build("td.number.event-counts", named, eventCounts(row.events));
       case "disagreement":
@@ -157,10 +160,17 @@
     ]));
   }
 
-  function pager(total, first) {
+  // In the address the first page is 1, and not told.
+  function pageIn(state, total) {
+    const page = (Number.parseInt(state.page, 10) || 1) - 1;
+    return Math.min(Math.max(page, 0), Math.max(Math.ceil(total / ROWS) - 1, 0));
+  }
+
+  function pager(page, total) {
+    const first = page * ROWS;
     const last = Math.ceil(total / ROWS) - 1;
     const turn = (to) => () => {
-      page = to;
+      goalward.route.note({ page: to ? String(to + 1) : null });
       showRows();
       place.querySelector(".table-panel").scrollIntoView({ block: "start" });
     };

@@ -15,7 +15,7 @@
     { key: "frames", name: "Length", unit: "frames", of: (row) => row.frames, desc: true },
     { key: "setback", name: "Largest setback", unit: "steps", of: (row) => row.setback, desc: true },
     { key: "stall", name: "Longest stall", unit: "frames", of: (row) => row.stall, desc: true },
-    { key: "final", name: "To go at the end", unit: "steps", of: (row) => (row.final_steps === null ? Infinity : row.final_steps), desc: true },
+    { key: "final", name: "At the end", unit: "steps to go", of: (row) => (row.final_steps === null ? Infinity : row.final_steps), desc: true },
     { key: "disagreement", name: "Seeds disagree", unit: "sd of value", of: (row) => row.disagreement, desc: true },
     { key: "events", name: "Events", of: (row) => row.events.reduce((a, b) => a + b, 0), desc: true },
   ];

@@ -15,6 +15,7 @@
     ["?", "this list"],
   ];
   let dialog = null;
+  let wasSpace = false;
 
   function help() {
     if (!dialog) {
@@ -66,19 +67,26 @@
       help();
       return;
     }
-    // Space on a button presses that button, except on what the player itself focuses.
-    if (event.key === " " && target.closest("button, a, summary") && !target.closest(".play")) return;
+    // Space presses a button that was reached by keyboard.
+    if (event.key === " " && target.matches("button, a, summary") && !target.matches(".play")) return;
     const clock = goalward.player.clock();
     const act = clock && inPlayer(event, clock);
     if (!act) return;
     event.preventDefault();
+    wasSpace = event.key === " ";
     act();
   }
 
   document.addEventListener("keydown", pressed);
-  // The play button is pressed once, by keydown, and not again when the key comes up.
+  // A focused button would be pressed once more when the key comes up.
   document.addEventListener("keyup", (event) => {
-    if (event.key === " " && event.target.closest && event.target.closest(".play")) event.preventDefault();
+    if (event.key === " " && wasSpace) event.preventDefault();
+    wasSpace = false;
+  });
+  // A button that was clicked in the player lets the keys go: space plays again.
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest && event.target.closest("#page-episode button");
+    if (button && event.detail > 0) button.blur();
   });
   goalward.keys = { help };
 })();

@@ -4,6 +4,8 @@
   const { icon } = goalward;
   const places = Object.fromEntries(["overview", "episodes", "episode"].map((view) => [view, document.getElementById(`page-${view}`)]));
   let hasOverview = false;
+  // How far down each page was left.
+  const left = {};
 
   function fail(text) {
     const problem = document.getElementById("problem");
@@ -12,6 +14,7 @@
   }
 
   function show(state, before) {
+    if (before) left[before.view] = window.scrollY;
     const policy = goalward.run.front.policy;
     for (const [view, place] of Object.entries(places)) place.hidden = view !== state.view;
     for (const tab of document.querySelectorAll(".tabs a")) {
@@ -28,7 +31,7 @@
     if (state.view === "episodes") goalward.episodes.show(places.episodes);
     if (state.view === "episode") goalward.player.show(places.episode, state);
     const isElsewhere = before && (before.view !== state.view || before.id !== state.id);
-    if (isElsewhere) window.scrollTo(0, 0);
+    if (isElsewhere) window.scrollTo(0, (before.view === "episode" && left[state.view]) || 0);
   }
 
   function showOverview() {
@@ -60,6 +63,7 @@
       event.preventDefault();
       document.getElementById("main").focus();
     });
+    history.scrollRestoration = "manual";
     goalward.route.onChange(show);
     show(goalward.route.state());
     showTheme();

@@ -169,7 +169,8 @@
   function watch(front, isShort) {
     const found = goalward.run.watch;
     if (!found.length) {
-      return isShort ? null : panel(PLACED.watch, W.blocks(sectionOf(front, PLACED.watch)), { id: "watch" });
+      const words = sectionOf(front, PLACED.watch);
+      return isShort || !words.length ? null : panel(PLACED.watch, W.blocks(words));
     }
     const how = "The largest setbacks, the longest stalls and the nearest misses. A card opens the player at that frame.";
     return build("section.watch", {}, [

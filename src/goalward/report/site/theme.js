@@ -4,8 +4,9 @@
   const KEY = "goalward-theme";
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const listeners = [];
+  let choice = remembered();
 
-  function chosen() {
+  function remembered() {
     try {
       return localStorage.getItem(KEY);
     } catch (error) {
@@ -14,29 +15,36 @@
   }
 
   function isDark() {
-    const choice = document.documentElement.dataset.theme;
-    return choice ? choice === "dark" : system.matches;
+    return document.documentElement.dataset.theme === "dark";
   }
 
-  function apply(choice) {
-    if (choice === "light" || choice === "dark") document.documentElement.dataset.theme = choice;
-    else delete document.documentElement.dataset.theme;
+  function apply(name) {
+    document.documentElement.dataset.theme = name;
     for (const listener of listeners) listener();
   }
 
+  function follow() {
+    const isChosen = choice === "light" || choice === "dark";
+    apply(isChosen ? choice : system.matches ? "dark" : "light");
+  }
+
   function toggle() {
-    const choice = isDark() ? "light" : "dark";
+    choice = isDark() ? "light" : "dark";
+    // A choice that agrees with the system is none: the page goes on following it.
+    if ((choice === "dark") === system.matches) choice = null;
     try {
-      // A choice that agrees with the system is none: the page goes on following it.
-      if ((choice === "dark") === system.matches) localStorage.removeItem(KEY);
-      else localStorage.setItem(KEY, choice);
+      if (choice) localStorage.setItem(KEY, choice);
+      else localStorage.removeItem(KEY);
     } catch (error) {
       // It lasts as long as the page.
     }
-    apply(choice);
+    follow();
   }
 
-  apply(chosen());
-  system.addEventListener("change", () => listeners.forEach((listener) => listener()));
+  follow();
+  system.addEventListener("change", follow);
+  // Paper is white.
+  window.addEventListener("beforeprint", () => apply("light"));
+  window.addEventListener("afterprint", follow);
   window.goalwardTheme = { isDark, toggle, onChange: (listener) => listeners.push(listener) };
 })();

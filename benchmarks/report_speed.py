@@ -1,0 +1,139 @@
+"""How long a report takes to write and to open: 300 and 1,000 episodes, and one of 5,000 frames.
+
+    python benchmarks/report_speed.py
+
+Values are made by a formula, there are no videos: what counts are the tables and the pages. With
+a browser (chromium) it also measures, from disk: until the answer can be read, until the table
+stands, and from a click on a row until the curve is drawn.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from goalward.config import PAPER_METHODS, EvaluationConfig
+from goalward.report.site_files import write_report
+from goalward.rollouts.episode import Outcome
+from goalward.run_folder import RunFolder
+from goalward.values.finished_run import FinishedRun, RunEpisode
+from goalward.values.table import ValueTable
+
+NUM_SEEDS = 3
+USUAL_FRAMES = 300
+REPEATS = 3
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        measured("300 episodes", folder / "300", [USUAL_FRAMES] * 300)
+        measured("1,000 episodes", folder / "1000", [USUAL_FRAMES] * 1000)
+        measured("1 of 5,000 frames", folder / "5000", [5000])
+
+
+def measured(what: str, folder: Path, lengths: Sequence[int]) -> None:
+    run = made_run(folder, lengths)
+    started = time.perf_counter()
+    index = write_report(run, None, folder / "report")
+    seconds = time.perf_counter() - started
+    episodes = [file.stat().st_size for file in (folder / "report/data/episodes").iterdir()]
+    table = (folder / "report/data/run.js").stat().st_size
+    total = sum(file.stat().st_size for file in (folder / "report").rglob("*") if file.is_file())
+    print(
+        f"{what}: written in {seconds:.1f} s; {total / 1e6:.1f} MB in all, "
+        f"run.js {table / 1e3:.0f} kB, largest episode {max(episodes) / 1e3:.0f} kB"
+    )
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        print("  no browser: opening is not measured")
+    else:
+        print_opening(index, browser)
+
+
+def print_opening(index: Path, browser: str) -> None:
+    from playwright.sync_api import sync_playwright
+
+    found: dict[str, list[float]] = {}
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        chromium = playwright.chromium.launch(executable_path=browser, args=arguments)
+        for _ in range(REPEATS):
+            page = chromium.new_page(viewport={"width": 1280, "height": 800})
+            for name, seconds in opening(page, index.as_uri()).items():
+                found.setdefault(name, []).append(seconds)
+            page.close()
+        chromium.close()
+    told = ", ".join(
+        f"{name} {sorted(times)[len(times) // 2]:.2f} s" for name, times in found.items()
+    )
+    print(f"  opened from disk (median of {REPEATS}): {told}")
+
+
+def opening(page: Any, address: str) -> dict[str, float]:
+    """Seconds until each can be seen."""
+
+    def since(act: Any, selector: str) -> float:
+        started = time.perf_counter()
+        act()
+        page.wait_for_selector(selector)
+        return time.perf_counter() - started
+
+    first = since(lambda: page.goto(address, wait_until="commit"), ".big")
+    page.goto("about:blank")
+    table = since(
+        lambda: page.goto(f"{address}#episodes", wait_until="commit"), "table.episodes tbody tr"
+    )
+    sort = since(
+        lambda: page.click("button.sort[data-key=final]"), "th[aria-sort=descending] .sort"
+    )
+    episode = since(lambda: page.click("table.episodes tbody tr"), ".cursor-label:visible")
+    return {"answer": first, "table": table, "sorting": sort, "an episode": episode}
+
+
+def made_run(folder: Path, lengths: Sequence[int]) -> FinishedRun:
+    """Time-outs that slip and successes, in turn; every method and seed has noise of its own."""
+    generator = np.random.default_rng(0)
+    folder.mkdir(parents=True)
+    episodes = tuple(
+        RunEpisode(
+            id=f"episode_{i:04d}",
+            task="put the red block into the bowl",
+            outcome=Outcome.TIME_OUT if i % 2 else Outcome.SUCCESS,
+            num_frames=length,
+            goal_frame=None if i % 2 else length - 1,
+            held_out=True,
+        )
+        for i, length in enumerate(lengths)
+    )
+    curves = [
+        np.where(np.arange(n) < n // 2, n - np.arange(n), (n if i % 2 else n - np.arange(n)))
+        for i, n in enumerate(lengths)
+    ]
+    smooth = np.concatenate(curves)
+    noise = generator.normal(0, 4, (len(PAPER_METHODS), NUM_SEEDS, len(smooth)))
+    steps = np.maximum(smooth + noise, 0).astype(np.float32)
+    return FinishedRun(
+        folder=RunFolder(folder),
+        settings={},
+        config=EvaluationConfig(policy="synthetic", seeds=NUM_SEEDS),
+        episodes=episodes,
+        values=ValueTable(
+            methods=PAPER_METHODS,
+            seeds=tuple(range(NUM_SEEDS)),
+            episode_ids=tuple(episode.id for episode in episodes),
+            episode_tasks=tuple(episode.task for episode in episodes),
+            episode_ends=np.cumsum(lengths),
+            value=np.zeros_like(steps),
+            steps_to_goal=steps,
+        ),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""The front page and the table in a real browser, from disk."""
+
+import shutil
+
+import pytest
+
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+
+
+def ids(page) -> list[str]:
+    return page.locator("table.episodes tbody th.id a").all_inner_texts()
+
+
+def column(page, name: str) -> list[str]:
+    return page.locator(f'table.episodes td[data-name="{name}"]').all_inner_texts()
+
+
+# ---- the front page ---------------------------------------------------------------------------
+
+
+def test_the_answer_is_there_before_the_charts(demo_report, open_report):
+    reader = open_report(demo_report)
+    # Charts that never arrive must not keep the numbers back.
+    reader.page.route("**/plotly.min.js", lambda route: None)
+    page = reader.open(wait_until="commit")
+    assert page.inner_text(".big") == "50\u00a0%"
+    assert page.inner_text("h1.policy") == "demo policy"
+    assert "3 of 6 episodes" in page.inner_text(".main-answer")
+    assert page.locator(".card").count() > 0
+    assert page.locator(".js-plotly-plot").count() == 0
+
+
+def test_charts_are_drawn_in_the_colours_of_the_methods(demo_report, open_report):
+    page = open_report(demo_report).open()
+    page.wait_for_selector("html[data-charts]")
+    assert page.locator(".js-plotly-plot").count() == 3
+    bar = page.locator(".js-plotly-plot").first.locator(".bars path").first
+    # Of liveness: #0072b2.
+    assert "rgb(0, 114, 178)" in bar.get_attribute("style")
+    assert "plotly" not in page.inner_text("main").lower()
+
+
+def test_an_answer_in_doubt_is_not_shown_as_sure(demo_report, open_report):
+    page = open_report(demo_report).open()
+    callout = page.inner_text(".callout")
+    assert callout.startswith("Do not rely on what the values of liveness say here")
+    assert page.locator(".answer.doubted").count() == 2
+    assert page.inner_text(".answer.doubted .tag >> nth=0") == "do not rely on this"
+
+
+def test_a_card_opens_the_player_at_its_frame(demo_report, open_report):
+    reader = open_report(demo_report)
+    page = reader.open()
+    card = page.locator(".card").first
+    frame = int(card.locator(".card-frame").inner_text().split()[1])
+    assert frame > 0
+    picture = card.locator("img")
+    assert picture.evaluate("p => p.decode().then(() => p.naturalHeight)") == 160
+    card.click()
+    page.wait_for_selector(".cursor-label")
+    assert reader.frame() == frame
+
+
+def test_the_command_and_every_setting_are_there(demo_report, open_report):
+    page = open_report(demo_report).open()
+    assert page.inner_text(".command code") == "goalward evaluate demo --out run"
+    page.click(".command button")
+    page.wait_for_selector(".told.shown")
+    page.click("text=config.toml: every setting")
+    assert 'policy = "demo policy"' in page.inner_text(".config pre")
+
+
+def test_a_report_without_its_numbers_says_so(demo_report, open_report, tmp_path):
+    shutil.copytree(demo_report.parent / "assets", tmp_path / "assets")
+    shutil.copy(demo_report, tmp_path)
+    reader = open_report(tmp_path / "index.html")
+    reader.page.goto((tmp_path / "index.html").as_uri())
+    assert "goalward report" in reader.page.inner_text("#problem")
+    # The browser's own words on the missing file, and no others.
+    assert all("run.js" in text or "ERR_FILE_NOT_FOUND" in text for text in reader.problems)
+    assert reader.problems
+    reader.problems.clear()
+
+
+# ---- the table --------------------------------------------------------------------------------
+
+
+def test_headers_sort_by_mouse_and_by_keyboard(demo_report, open_report):
+    reader = open_report(demo_report)
+    page = reader.open("#episodes")
+    recorded = ids(page)
+    page.click("button.sort[data-key=frames]")
+    lengths = [int(text) for text in column(page, "Length")]
+    assert lengths == sorted(lengths, reverse=True)
+    assert len(set(lengths)) > 1
+    header = page.locator("th", has=page.locator("button.sort[data-key=frames]"))
+    assert header.get_attribute("aria-sort") == "descending"
+    # The focus stays on the header that was pressed.
+    page.keyboard.press("Enter")
+    assert [int(text) for text in column(page, "Length")] == sorted(lengths)
+    assert header.get_attribute("aria-sort") == "ascending"
+    assert reader.address == "episodes?sort=frames&desc=0"
+    page.reload()
+    assert [int(text) for text in column(page, "Length")] == sorted(lengths)
+    page.click("button.sort[data-key=id]")
+    assert ids(page) == sorted(recorded, key=int)
+
+
+def test_what_has_no_number_comes_last_both_ways(demo_report, open_report):
+    page = open_report(demo_report).open("#episodes?sort=setback")
+    for _ in range(2):
+        shown = column(page, "Largest setback")
+        assert shown[3:] == ["\N{EN DASH}"] * 3
+        assert all(text.isdigit() for text in shown[:3])
+        page.click("button.sort[data-key=setback]")
+
+
+def test_filters_narrow_and_are_in_the_address(demo_report, open_report):
+    reader = open_report(demo_report)
+    page = reader.open("#episodes")
+    assert len(ids(page)) == 6
+    page.click(".chip[data-outcome=time_out]")
+    assert column(page, "Outcome") == ["time-out"] * 3
+    late = ids(page)
+    page.fill("#search", late[1])
+    assert late[1] in ids(page)
+    assert len(ids(page)) < 3
+    assert reader.address == f"episodes?outcome=time_out&q={late[1]}"
+    page.reload()
+    assert page.input_value("#search") == late[1]
+    page.click("text=Clear filters")
+    assert len(ids(page)) == 6
+    page.select_option("label:has-text('Has') select", "setback")
+    assert ids(page) == late
+    page.fill("input[type=number]", "1000")
+    assert "No episode is like that" in page.inner_text(".empty")
+
+
+def test_back_returns_to_the_table_as_it_was(demo_report, open_report):
+    reader = open_report(demo_report)
+    page = reader.open("#episodes?sort=frames&outcome=success")
+    order = ids(page)
+    page.click("table.episodes tbody tr >> nth=1")
+    page.wait_for_selector(".cursor-label")
+    assert page.inner_text("#page-episode h1") == f"Episode {order[1]}"
+    page.go_back()
+    page.wait_for_selector("table.episodes")
+    assert ids(page) == order
+    assert reader.address == "episodes?sort=frames&outcome=success"
+
+
+def test_a_long_table_has_pages_and_back_returns_to_the_place(long_report, open_report):
+    reader = open_report(long_report)
+    page = reader.open("#episodes?sort=id")
+    assert ids(page) == [f"take {i}" for i in range(50)]
+    page.click("text=Next")
+    assert ids(page)[0] == "take 50"
+    assert reader.address == "episodes?sort=id&page=2"
+    page.locator("text=take 90").scroll_into_view_if_needed()
+    place = page.evaluate("window.scrollY")
+    assert place > 500
+    page.click("text=take 90")
+    page.wait_for_selector(".cursor-label")
+    page.go_back()
+    page.wait_for_selector("text=take 90")
+    assert ids(page)[0] == "take 50"
+    reader.until(f"Math.abs(window.scrollY - {place}) < 3")
+    # Another order begins at its first page.
+    page.evaluate("window.scrollTo(0, 0)")
+    page.click("button.sort[data-key=id]")
+    assert ids(page)[0] == "take 119"
+    assert "page" not in reader.address
+
+
+# ---- looks ------------------------------------------------------------------------------------
+
+
+def test_dark_follows_the_system_until_somebody_chooses(demo_report, open_report):
+    reader = open_report(demo_report, color_scheme="dark")
+    page = reader.open()
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(background) == "rgb(15, 18, 22)"
+    page.wait_for_selector("html[data-charts]")
+    ink = "getComputedStyle(document.querySelector('.js-plotly-plot .xtick text')).fill"
+    on_dark = page.evaluate(ink)
+    page.click("#theme-switch")
+    assert page.evaluate(background) == "rgb(246, 247, 249)"
+    reader.until(f"{ink} !== '{on_dark}'")
+    page.reload()
+    assert page.evaluate(background) == "rgb(246, 247, 249)"
+    page.click("#theme-switch")
+    assert page.evaluate(background) == "rgb(15, 18, 22)"
+
+
+@pytest.mark.parametrize("address", ["", "#episodes", "#episode?id=1&frame=20"])
+def test_a_phone_scrolls_down_and_never_sideways(demo_report, open_report, address):
+    reader = open_report(demo_report, **PHONE)
+    page = reader.open(address)
+    if not address:
+        page.wait_for_selector("html[data-charts]")
+    page.wait_for_timeout(200)
+    assert not reader.scrolls_sideways()
+
+
+def test_a_phone_sorts_by_a_list(demo_report, open_report):
+    page = open_report(demo_report, **PHONE).open("#episodes")
+    assert not page.is_visible("table.episodes thead")
+    page.select_option(".sort-field select", "frames")
+    lengths = [int(text) for text in column(page, "Length")]
+    assert lengths == sorted(lengths, reverse=True)
+
+
+def test_names_that_want_to_be_markup_are_text(odd_report, open_report):
+    reader = open_report(odd_report)
+    page = reader.open("#episodes?sort=id")
+    assert "<img src=x onerror=alert(1)>" in ids(page)
+    assert page.locator("table.episodes img").count() == 0
+    page.click("text=<img src=x onerror=alert(1)>")
+    page.wait_for_selector(".cursor-label")
+    assert page.inner_text("#page-episode h1") == "Episode <img src=x onerror=alert(1)>"
+    assert "</script><b>bold" in page.inner_text(".episode-facts")
+    page.reload()
+    page.wait_for_selector(".cursor-label")
+    assert page.inner_text("#page-episode h1") == "Episode <img src=x onerror=alert(1)>"
