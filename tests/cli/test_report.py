@@ -17,6 +17,8 @@ def test_the_page_is_written_into_the_run_and_named(run, capsys):
     told = capsys.readouterr()
     assert told.out.strip() == str(run / "report" / "index.html")
     assert len(list((run / "report" / "videos").glob("*.mp4"))) == 4
+    # Two episodes prove nothing: the summary says so, and the page knows it.
+    assert '"is_doubted":true' in (run / "report" / "data" / "run.js").read_text()
 
 
 def test_another_folder_and_no_videos(run, tmp_path, capsys):
