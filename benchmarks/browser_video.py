@@ -11,16 +11,10 @@ Then eight of each are made by one thread and by two.
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import cast
 
-import av
-import numpy as np
-from av.video.stream import VideoStream
-from PIL import Image
-
-import goalward
+from decode import make_videos
 from goalward.rollouts.browser_video import (
     BrowserVideo,
     HowMade,
@@ -32,7 +26,6 @@ from goalward.rollouts.video_index import read_index
 
 ROUNDS = 3
 NUM_VIDEOS = 8
-EXAMPLE = Path(__file__).parent.parent / "examples" / "libero_rollouts"
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -69,32 +62,11 @@ def compare(source: VideoFrames, title: str, folder: Path) -> None:
     )
 
 
-def make_videos(folder: Path) -> Iterator[tuple[Path, str]]:
-    episode = goalward.read(EXAMPLE)[1]
-    pictures = [Image.fromarray(frame) for frame in episode.frames("front")]
-    h264 = {"crf": "23", "bf": "0"}
-    for codec, encoder, options in (
-        ("h264", "libx264", h264),
-        ("AV1", "libsvtav1", {"crf": "30", "preset": "10"}),
-    ):
-        for width, height in ((224, 224), (640, 480)):
-            path = folder / f"{codec}_{width}.mp4"
-            with av.open(str(path), "w") as container:
-                stream = cast(VideoStream, container.add_stream(encoder, rate=10, options=options))
-                stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-                stream.gop_size = 2  # as LeRobot encodes
-                for picture in pictures:
-                    frame = np.asarray(picture.resize((width, height)))
-                    container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, "rgb24")))
-                container.mux(stream.encode())
-            yield path, f"{codec} {width} x {height}"
-
-
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         given = [(Path(path), Path(path).name) for path in sys.argv[1:]]
-        for path, title in given or make_videos(folder):
+        for path, title in given or make_videos(folder, bf="0"):
             measure(path, title, folder)
 
 

@@ -70,11 +70,12 @@ def measure(path: Path, name: str) -> None:
     )
 
 
-def make_videos(folder: Path) -> Iterator[tuple[Path, str]]:
+def make_videos(folder: Path, **h264_options: str) -> Iterator[tuple[Path, str]]:
+    """The example's pictures as h264 and AV1, small and large, with what to call each."""
     episode = goalward.read(EXAMPLE)[1]
     pictures = [Image.fromarray(frame) for frame in episode.frames("front")]
     for codec, encoder, options in (
-        ("h264", "libx264", {"crf": "23"}),
+        ("h264", "libx264", {"crf": "23"} | h264_options),
         ("AV1", "libsvtav1", {"crf": "30", "preset": "10"}),
     ):
         for width, height in ((224, 224), (640, 480)):
