@@ -166,7 +166,8 @@ def test_what_is_wrong_of_time_outs_is_told_and_only_that():
         "the truth of some frames shows them too optimistic in time-outs (-0.8"
     )
     assert wrong_of_time_outs(card, "td").endswith("of the true futures 50 % reach the goal")
-    assert "too pessimistic in time-outs (+0.12" in wrong_of_time_outs(card, "survival")
+    # Off by an eighth: sure, but not much.
+    assert wrong_of_time_outs(card, "mc") == wrong_of_time_outs(card, "survival") == ""
     near = card_of({"td": (2, 4)}, num_episodes=1)
     assert wrong_of_time_outs(near, "td") == ""
 

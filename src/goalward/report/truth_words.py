@@ -7,6 +7,9 @@ from goalward.report.truth_table import shown_branches, shown_group
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import some_of
 
+# Of a scale from -1 to 1: values of time-outs that are off by more should not be acted on.
+_MUCH = 0.25
+
 
 def truth_lines(card: TruthCard) -> list[str]:
     """Paragraphs of the summary: what was measured, who is closest, which way they err."""
@@ -79,13 +82,14 @@ def _biases(card: TruthCard) -> str:
 
 
 def wrong_of_time_outs(card: TruthCard, method: str) -> str:
-    """How a method misjudges time-outs for sure; empty if it does not, or nothing is known."""
+    """How a method misjudges time-outs for sure and by much; empty if nothing shows that."""
     found = card.methods[method].by_group.get(Outcome.TIME_OUT)
     if found is None:
         return ""
     bias = found.value.bias
     low, high = bias.interval.low, bias.interval.high
-    if low is None or high is None or low <= 0 <= high:
+    mean = bias.mean.value or 0.0
+    if low is None or high is None or low <= 0 <= high or abs(mean) < _MUCH:
         return ""
     share = card.groups[Outcome.TIME_OUT].more_time_success.value
     told = "" if share is None else f"; of the true futures {100 * share:.0f} % reach the goal"
