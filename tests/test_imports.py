@@ -83,3 +83,20 @@ def test_nothing_heavy_is_imported_with_the_package():
 def test_no_room_or_file_with_a_name_that_says_nothing():
     names = {path.stem for path in SOURCE.rglob("*")}
     assert not names & {"utils", "util", "common", "helpers", "misc"}
+
+
+def test_the_front_door_opens_before_anything_heavy_is_carried_in():
+    """An interrupt while goalward is imported, before main() runs, would be a traceback."""
+    code = (
+        "import sys, goalward, goalward.cli; "
+        "sys.exit(any(name in sys.modules for name in ('numpy', 'av', 'pyarrow', 'rich')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_every_name_of_the_front_door_is_there():
+    code = (
+        "import goalward; assert set(goalward.__all__) <= set(dir(goalward)); "
+        "[getattr(goalward, name) for name in goalward.__all__]"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from exports.conftest import write_data, write_run
+from exports.conftest import told, write_data, write_run
 from goalward.cli.app import app
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, RolloutError
 
 
 @pytest.fixture
@@ -95,6 +95,48 @@ def test_data_that_has_moved(run, data, tmp_path):
     with pytest.raises(GoalwardError, match="say with --data where it lies now"):
         export(run, "--to", "lerobot-progress")
     export(run, "--to", "lerobot-progress", "--data", tmp_path / "moved", "--scale", "steps")
+    with pytest.raises(GoalwardError, match="--data says where the rollouts lie now"):
+        export(run, "--to", "mp4")
+    export(run, "--to", "mp4", "--data", tmp_path / "moved", "--episodes", "3")
+    assert (run / "exports" / "mp4" / "episode_3.mp4").is_file()
+
+
+@pytest.mark.parametrize("target", ["lerobot-progress", "rlinf-advantages", "evo-rl"])
+def test_only_in_place_writes_into_the_data_set(run, data, target):
+    (data / "sarm_progress.parquet").write_text("mine")
+    for out in (data, data / "sarm_progress.parquet", data / "meta" / "new"):
+        with pytest.raises(GoalwardError, match="lies in the data set, which only --in-place"):
+            export(run, "--to", target, "--out", out)
+    assert (data / "sarm_progress.parquet").read_text() == "mine"
+
+
+def test_a_folder_that_is_a_file_is_told_before_anything_is_read(run, tmp_path):
+    (tmp_path / "taken").touch()
+    with pytest.raises(GoalwardError, match="taken: is a file, but results need a folder"):
+        export(run, "--to", "mp4", "--out", tmp_path / "taken", "--data", "/nowhere")
+
+
+@pytest.mark.parametrize("target", ["mp4", "rerun"])
+def test_a_damaged_video_is_named_with_its_episode(run, monkeypatch, target):
+    if target == "rerun":
+        pytest.importorskip("rerun", reason="the extra `rerun` is not installed")
+
+    def fail(*_, **__):
+        raise RolloutError("file-000.mp4: frame 2 of the episode is damaged")
+
+    monkeypatch.setattr("goalward.rollouts.video.VideoFrames.__iter__", fail)
+    monkeypatch.setattr("goalward.exports.rerun_recording.write_browser_video", fail)
+    with pytest.raises(GoalwardError, match="^episode 3: file-000.mp4: frame 2"):
+        export(run, "--to", target, "--episodes", "3")
+    assert list((run / "exports" / target).iterdir()) == []
+
+
+def test_an_id_with_commas_can_be_chosen(tmp_path, data):
+    episodes = [told(name, "time_out", None, [3.0, 2.0]) for name in ("1", "1,2", "2")]
+    run = write_run(tmp_path / "commas", data, episodes)
+    export(run, "--to", "csv", "--episodes", "1,2")
+    rows = (run / "exports" / "frames.csv").read_text().splitlines()[1:]
+    assert [row[:6] for row in rows] == ['"1,2",', '"1,2",']
 
 
 @pytest.mark.parametrize(

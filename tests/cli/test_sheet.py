@@ -44,14 +44,14 @@ def run(made, tmp_path):
     return shutil.copytree(made, tmp_path / "run")
 
 
-def test_sheets_lie_in_the_run_and_are_numbered_by_place(run, capsys):
+def test_sheets_lie_in_the_run_and_are_named_by_episode(run, capsys):
     sheet_command(run, ("5", "0", "5"))
     names = sorted(path.name for path in (run / "sheets").iterdir())
     suffixes = (".pdf", ".png", ".svg")
-    assert names == [f"episode_00000{place}{suffix}" for place in (0, 5) for suffix in suffixes]
+    assert names == [f"episode_{name}{suffix}" for name in (0, 5) for suffix in suffixes]
     told = capsys.readouterr().err
     assert "episode 5: " in told
-    assert "episode_000005.png and .svg, .pdf" in told
+    assert "episode_5.png and .svg, .pdf" in told
 
 
 def test_truth_beside_the_data_is_in_the_figure(run, tmp_path, monkeypatch):
@@ -66,7 +66,7 @@ def test_truth_beside_the_data_is_in_the_figure(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr(episode_sheet, "episode_figure", noted)
     sheet_command(run, ("1",), out=tmp_path / "out", cameras=("agentview",))
-    assert (tmp_path / "out" / "episode_000001.png").is_file()
+    assert (tmp_path / "out" / "episode_1.png").is_file()
     assert not (run / "sheets").exists()
     assert drawn[0]["cameras"] == ["agentview"]
     assert len(drawn[0]["truth"]) > 0
@@ -76,11 +76,11 @@ def test_the_curve_alone_needs_no_data(run, tmp_path):
     config = (run / "config.toml").read_text().replace('"demo"', '"/nowhere/at/all"')
     (run / "config.toml").write_text(config)
     sheet_command(run, ("3",), cameras=(), columns=4)
-    assert (run / "sheets" / "episode_000003.svg").is_file()
+    assert (run / "sheets" / "episode_3.svg").is_file()
     with pytest.raises(GoalwardError, match="--data says where the rollouts lie now"):
         sheet_command(run, ("3",))
     sheet_command(run, ("3",), data=located("demo"), method="td", out=tmp_path / "moved")
-    assert (tmp_path / "moved" / "episode_000003.pdf").is_file()
+    assert (tmp_path / "moved" / "episode_3.pdf").is_file()
 
 
 def test_what_does_not_exist_is_told_before_anything_is_drawn(run):
@@ -95,3 +95,6 @@ def test_what_does_not_exist_is_told_before_anything_is_drawn(run):
     with pytest.raises(GoalwardError, match="no such folder"):
         sheet_command(run / "none", ("0",))
     assert not (run / "sheets").exists()
+    (run / "taken").touch()
+    with pytest.raises(GoalwardError, match="taken: is a file, but results need a folder"):
+        sheet_command(run, ("0",), out=run / "taken", data=run / "nowhere")

@@ -31,7 +31,7 @@ def written(tmp_path, *episodes, **options):
 def test_two_small_cameras_stand_side_by_side_over_the_curve(tmp_path):
     shapes = {"base": (128, 128), "wrist": (128, 128)}
     (path,) = written(tmp_path, drawn_episode("a", 20, shapes=shapes, fps=12.5))
-    assert path.name == "episode_000000.mp4"
+    assert path.name == "episode_a.mp4"
     frames, fps = decoded(path)
     assert (len(frames), fps) == (20, 12.5)
     assert {frame.shape for frame in frames} == {(256 + STRIP_HEIGHT, 256 + 4 + 256, 3)}
@@ -86,14 +86,25 @@ def test_an_episode_of_one_frame_and_one_seed(tmp_path):
     assert reddest_column(frames[0]) in (45, 46)
 
 
-def test_chosen_episodes_keep_the_number_of_their_place_and_never_their_name(tmp_path):
+def test_a_name_that_is_no_file_name_becomes_the_place_in_the_run(tmp_path):
     names = ["../../x", "</script>", "\U0001f600" * 300]
     episodes = [drawn_episode(name, 3, shapes={"base": (16, 16)}, task="a\nb") for name in names]
     paths = written(tmp_path / "out", *episodes, episodes=[names[2], names[0]])
-    assert [path.name for path in paths] == ["episode_000000.mp4", "episode_000002.mp4"]
+    assert [path.name for path in paths] == ["episode_at_0.mp4", "episode_at_2.mp4"]
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
     with pytest.raises(GoalwardError, match="no episode 9"):
         written(tmp_path, *episodes, episodes=["9"])
+
+
+def test_one_episode_goes_into_the_file_that_is_named(tmp_path):
+    episodes = [drawn_episode(name, 3, shapes={"base": (16, 16)}) for name in "ab"]
+    (path,) = written(tmp_path / "mine.mp4", *episodes, episodes=["b"])
+    assert path == tmp_path / "mine.mp4"
+    assert path.is_file()
+    with pytest.raises(GoalwardError, match="one file holds one episode, but there are 2"):
+        written(tmp_path / "both.mp4", *episodes)
+    with pytest.raises(GoalwardError, match="mine.mp4.x: cannot be written|mine.mp4/x: "):
+        written(tmp_path / "mine.mp4" / "x", *episodes)
 
 
 def test_the_curve_is_that_of_the_method(tmp_path):

@@ -1,6 +1,7 @@
 """Evo-RL's columns in a copy and in place; nothing else of the data set changes."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -98,6 +99,26 @@ def test_a_copy_takes_the_place_of_an_earlier_one_and_of_nothing_else(run_folder
         with pytest.raises(GoalwardError, match="is there already and is no export"):
             export(run_folder, out=taken)
     assert (data / "videos").is_dir()
+
+
+def test_interrupted_between_two_copies_the_old_one_is_still_there(
+    run_folder, tmp_path, monkeypatch
+):
+    out = export(run_folder, out=tmp_path / "copy").path
+    before = contents(out)
+    real = Path.rename
+
+    def stop(self, target):
+        # The old copy leaves under its own name; it is the new one that has another.
+        if target == out and self.name != out.name:
+            raise KeyboardInterrupt
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "rename", stop)
+    with pytest.raises(KeyboardInterrupt):
+        export(run_folder, out=out, tag="two")
+    assert contents(out) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "data", "run"]
 
 
 def test_in_place_twice_keeps_the_first_backup(run_folder, data):

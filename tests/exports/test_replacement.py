@@ -1,6 +1,8 @@
 """Files of a data set change together or not at all, and an interruption can be finished."""
 
+import fcntl
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -120,9 +122,61 @@ def test_a_rename_that_is_refused_says_how_to_go_on(root, monkeypatch):
     assert words(root) == ["new"] * 3
 
 
-@pytest.mark.parametrize("name", ["../victim", "/etc/passwd", 3])
+def test_what_somebody_changed_after_an_interruption_stays(root, monkeypatch):
+    """A data set that was fetched anew must not get files of the old one weeks later."""
+    real = Path.replace
+
+    def stop(self, target):
+        if Path(target).name == "b.parquet":
+            raise Stopped
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", stop)
+    with pytest.raises(Stopped):
+        replace(root)
+    monkeypatch.undo()
+    (root / NAMES[2]).write_text("mine meta/info.json")
+    assert finish_interrupted(root)
+    assert words(root) == ["new", "new", "mine"]
+    assert not any(name.endswith("-new") for name in others(root))
+
+
+def test_one_export_at_a_time(root):
+    handle = os.open(root, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(GoalwardError, match="another export is writing into this data set"):
+            replace(root)
+    finally:
+        os.close(handle)
+    assert words(root) == ["old"] * 3
+    assert others(root) == []
+    replace(root)
+    assert words(root) == ["new"] * 3
+
+
+def test_what_a_killed_export_of_other_files_left_goes(root):
+    (root / "data" / ".c.parquet.goalward-new").write_text("half")
+    (root / ".sarm_progress.parquet.goalward-new").write_text("half")
+    replace(root)
+    assert not any(name.endswith("-new") for name in others(root))
+
+
+def test_a_disk_that_cannot_be_written_is_told_as_such(root, monkeypatch):
+    def refuse(self, missing_ok=False):
+        raise OSError(30, "Read-only file system")
+
+    def fail(path):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(GoalwardError, match="nothing was changed .Read-only file system."):
+        replace_together(root, {root / NAMES[0]: fail})
+
+
+@pytest.mark.parametrize("name", ["../victim", "/etc/passwd"])
 def test_a_record_that_leads_outside_is_not_followed(root, name):
-    record = {"unfinished": [name], "written": {}}
+    record = {"unfinished": {name: None}, "written": {name: "0"}}
     (root / "meta" / "goalward_exports.json").write_text(json.dumps(record))
     (root.parent / ".victim.goalward-new").write_text("bad")
     with pytest.raises(GoalwardError, match="is no record of exports"):

@@ -102,6 +102,19 @@ def test_a_recording_per_episode(run_folder, tmp_path):
         export(run_folder, tmp_path / "all.rrd", positions=[0, 1])
 
 
+def test_a_recording_that_fails_leaves_no_file_and_no_word_of_reruns(
+    run_folder, tmp_path, monkeypatch, capfd
+):
+    def fail(*_, **__):
+        raise GoalwardError("no picture")
+
+    monkeypatch.setattr("goalward.exports.rerun_recording._Recording.add_events", fail)
+    with pytest.raises(GoalwardError, match="no picture"):
+        export(run_folder, tmp_path / "all", positions=[0, 1])
+    assert list((tmp_path / "all").iterdir()) == []
+    assert capfd.readouterr().err == ""
+
+
 def test_pictures_that_were_never_a_video(tmp_path):
     data = write_data(tmp_path / "pictures", pictures_as="image")
     run = write_run(tmp_path / "run", data)

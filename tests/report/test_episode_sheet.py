@@ -229,3 +229,12 @@ def test_drawing_needs_neither_torch_nor_the_state_of_pyplot():
 
 def test_a_moment_that_is_no_event_is_grey():
     assert Moment(0, "start", ()).colour == "#555555"
+
+
+def test_frames_that_cannot_be_read_are_named_with_their_episode(run, monkeypatch):
+    def fail(*_):
+        raise RolloutError("file-000.mp4: frame 2 of the episode is damaged")
+
+    monkeypatch.setattr("goalward.rollouts.frames.ArrayFrames.at", fail)
+    with pytest.raises(RolloutError, match="^episode a/../b: file-000.mp4: frame 2"):
+        sheet_figure(*run, "a/../b")

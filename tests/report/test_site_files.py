@@ -1,6 +1,7 @@
 """A report on disk: it opens at any moment, goes on where it was stopped, and trusts no name."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -199,6 +200,20 @@ def test_another_run_in_the_same_folder_leaves_nothing_of_the_first(tmp_path):
     videos = [file.name for file in (report / "videos").iterdir()]
     assert len(videos) == 3
     assert "mine.mp4" in videos
+
+
+def test_what_a_killed_process_left_is_removed_when_nobody_writes_it_any_more(tmp_path):
+    run, rollouts = small_run(tmp_path)
+    report = tmp_path / "report"
+    write_report(run, rollouts, report)
+    video = next((report / "videos").iterdir())
+    old, fresh = (video.parent / f".{video.name}.{name}.mp4" for name in ("ab12cd_x", "zz99zz_x"))
+    for file in (old, fresh):
+        file.write_bytes(b"half a video")
+    os.utime(old, (0, 0))
+    write_report(run, rollouts, report)
+    assert not old.exists()
+    assert fresh.exists()
 
 
 def test_rollouts_of_another_run_are_refused(tmp_path):

@@ -58,6 +58,18 @@ def test_where_values_cannot_say_what_more_time_brings_nothing_is_said(tmp_path,
     assert answer["on_their_way"]["silence"].startswith(words)
 
 
+def test_time_outs_are_named_nearest_first_and_never_comes_last(tmp_path):
+    run, _ = run_of(tmp_path, [TIME_OUT, SUCCESS, TIME_OUT, TIME_OUT, TIME_OUT])
+    ends = [("0", 30.0, True), ("2", 7.0, True), ("3", None, False), ("4", 90.0, False)]
+    late = [
+        {"episode": name, "steps_to_go": steps, "on_their_way": is_on}
+        for name, steps, is_on in [*ends, ("of another run", 1.0, True)]
+    ]
+    answer = front_page(run, {"policy": LATE | {"time_outs": late}}, None)["answer"]
+    assert answer["on_their_way"]["nearest"] == [2, 0]
+    assert answer["on_their_way"]["stuck"] == [4, 3]
+
+
 def test_a_doubt_in_the_summary_marks_what_the_values_say(tmp_path):
     run, _ = run_of(tmp_path, [SUCCESS, TIME_OUT])
     assert front_page(run, {"policy": LATE}, None)["answer"]["is_doubted"] is False

@@ -101,6 +101,12 @@ def test_noise_is_no_progress():
     assert stall.end in range(95, 105)
 
 
+def test_a_single_frame_is_no_stall():
+    (event,) = find_events(np.array([[3.0]]), goal_frame=0, ceiling=1)
+    assert event.kind is GOAL
+    assert find_events(np.array([[3.0]]), goal_frame=None, ceiling=1) == ()
+
+
 def test_after_a_setback_that_is_not_made_good_it_may_stall():
     assert kinds(found(down(100, 20), flat(110, 60))) == [SETBACK, STALL]
 

@@ -1,6 +1,8 @@
 """Folders of evaluations, read back: what belongs together, what is missing, what is not theirs."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import goalward
@@ -126,6 +128,10 @@ def test_episodes_and_values_of_different_runs_are_not_mixed(folder):
         "episode,task\n7,fold\n",
         "episode,task,outcome,num_frames,goal_frame,held_out\n7,fold,won,5,4,true\n",
         "episode,task,outcome,num_frames,goal_frame,held_out\n7,fold,success,five,4,true\n",
+        # a goal after the end, a success without a goal, an episode twice
+        "episode,task,outcome,num_frames,goal_frame,held_out\n7,fold,success,5,5,true\n",
+        "episode,task,outcome,num_frames,goal_frame,held_out\n7,fold,success,5,,true\n",
+        "episode,task,outcome,num_frames,goal_frame,held_out\n" + 2 * "7,fold,success,5,4,true\n",
     ],
 )
 def test_a_damaged_list_of_episodes_is_named(folder, text):
@@ -138,3 +144,54 @@ def test_settings_of_another_version_are_named(folder):
     write_toml(folder.config, {"evaluation": {"surprise": 1}})
     with pytest.raises(GoalwardError, match="config.toml: .*no setting surprise"):
         read_run(folder.path)
+
+
+def with_steps(table, steps):
+    column = table.schema.get_field_index("steps_to_goal")
+    return table.set_column(column, "steps_to_goal", pa.array(steps))
+
+
+@pytest.mark.parametrize("bad", [np.nan, -1.0])
+def test_steps_that_are_none_are_named_with_their_frame(folder, bad):
+    table = pq.read_table(folder.values)
+    steps = np.zeros(len(table), dtype=np.float32)
+    # the second method, its first seed, the second episode, its last frame
+    steps[2 * 8 + 7] = bad
+    pq.write_table(with_steps(table, steps), folder.values)
+    words = f'td, seed 0: episode quotes " and, commas: {bad} steps to go in frame 2'
+    with pytest.raises(GoalwardError, match=f"values.parquet: {words}"):
+        read_run(folder.path)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda table: table.slice(0, len(table) - 1),
+        lambda table: table.slice(0, len(table) // 2 + 1),
+        lambda table: table.filter(pa.array(table["frame"].to_numpy() > 0)),
+        lambda table: with_steps(table, ["few"] * len(table)),
+    ],
+    ids=["the last row is gone", "half", "no first frames", "words"],
+)
+def test_a_damaged_table_of_values_is_named(folder, damaged):
+    pq.write_table(damaged(pq.read_table(folder.values)), folder.values)
+    with pytest.raises(GoalwardError, match="values.parquet: is no whole table of values"):
+        read_run(folder.path)
+
+
+def test_an_option_of_another_version_is_named(folder, tmp_path):
+    settings = {"evaluation": EvaluationConfig(methods=("liveness",), seeds=2).as_dict()}
+    write_toml(folder.config, settings | {"reading": {"surprise": 1}})
+    with pytest.raises(GoalwardError, match="config.toml: no option surprise to read rollouts by"):
+        read_run(folder.path).read_rollouts(tmp_path)
+
+
+def test_no_two_episodes_share_the_name_of_a_file(folder):
+    ids = ("demo_3", "at_2", "../x", "x" * 101)
+    rows = "".join(f"{name},fold,time_out,2,,true\n" for name in ids)
+    head = "episode,task,outcome,num_frames,goal_frame,held_out\n"
+    folder.episodes.write_text(head + rows)
+    write_values(folder, ids, (2, 2, 2, 2))
+    run = read_run(folder.path)
+    names = [run.file_stem(position) for position in range(4)]
+    assert names == ["episode_demo_3", "episode_at_1", "episode_at_2", "episode_at_3"]

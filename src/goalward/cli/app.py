@@ -8,7 +8,7 @@ from cyclopts import App
 import goalward
 from goalward.cli.cache import cache_app
 from goalward.cli.compare import compare_command
-from goalward.cli.console import error_console
+from goalward.cli.console import error_console, plain
 from goalward.cli.embed import embed_command
 from goalward.cli.evaluate import evaluate_command
 from goalward.cli.export import export_command
@@ -65,7 +65,8 @@ def run() -> None:
 def _end(text: str) -> None:
     console = error_console()
     console.print("[bold red]error:[/]", end=" ")
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    for line in text.split("\n"):
+        console.print(plain(line), soft_wrap=True)
     # What is still in the buffer failed to be written and would fail again at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(1)

@@ -140,6 +140,14 @@ def _refuse_unused(
         raise GoalwardError(f"--tag must be letters, digits, '_', '.', '-', got {asked.tag!r}")
 
 
+def _refuse_inside(out: Path, data_set: Path) -> None:
+    """A data set is changed with a backup or not at all."""
+    if out.resolve().is_relative_to(data_set.resolve()):
+        raise GoalwardError(
+            f"{out}: lies in the data set, which only --in-place changes; give another --out"
+        )
+
+
 @dataclass(frozen=True)
 class _Job:
     """One export: of what, to where."""
@@ -167,6 +175,8 @@ class _Job:
         values = FrameValues.of(self.run, self.method)
         labelled = self._labelled(values, asked) if self.to in _WITH_ADVANTAGES else None
         frames = read_lerobot_frames(self.run, self.positions, self.data)
+        if self.out is not None:
+            _refuse_inside(self.out, frames.root)
         if labelled is None:
             out = None if in_place else self._place(FILE)
             return export_lerobot_progress(self.run, values, frames, out=out, scale=scale)
@@ -206,26 +216,38 @@ class _Job:
                 out = self._place(FILE)
                 return export_csv(self.run, methods, self.positions, out=out, on_progress=update)
         if self.to == "rerun":
-            from goalward.exports.rerun_recording import export_rerun, import_rerun
+            from goalward.exports.rerun_recording import SUFFIX, export_rerun, import_rerun
 
-            # Before minutes of reading.
             import_rerun()
-            rollouts, out = self._rollouts(), self._place("rerun")
+            out = self._checked_place("rerun", SUFFIX)
+            rollouts = self._rollouts()
             with progress_bar("episodes", error_console()) as update:
                 return export_rerun(
                     self.run, rollouts, methods, self.positions, out=out, on_progress=update
                 )
-        from goalward.exports.curve_video import write_curve_videos
+        from goalward.exports.curve_video import SUFFIX, write_curve_videos
         from goalward.exports.written import Written
 
-        rollouts, out = self._rollouts(), self._place("mp4")
+        out = self._checked_place("mp4", SUFFIX)
+        rollouts = self._rollouts()
         ids = [self.run.episodes[position].id for position in self.positions]
         with progress_bar("episodes", error_console()) as update:
             paths = write_curve_videos(
                 self.run, rollouts, out, method=self.method, episodes=ids, on_progress=update
             )
-        return Written(out, f"{len(paths)} videos that any player shows, as {paths[0].name}")
+        return Written(out, f"any player shows {paths[0]}{' and the others' * (len(paths) > 1)}")
+
+    def _checked_place(self, name: str, suffix: str) -> Path:
+        """Where files of episodes go, after a look at whether they can: reading takes minutes."""
+        from goalward.exports.written import episode_paths
+
+        out = self._place(name)
+        episode_paths(self.run, self.positions, out, suffix)
+        return out
 
     def _rollouts(self) -> Rollouts:
         with progress_bar("reading", error_console()) as update:
-            return self.run.read_rollouts(self.data, update)
+            try:
+                return self.run.read_rollouts(self.data, update)
+            except GoalwardError as error:
+                raise GoalwardError(f"{error} (--data says where the rollouts lie now)") from error

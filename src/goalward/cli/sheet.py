@@ -9,6 +9,7 @@ from goalward.cli.console import error_console, plain
 from goalward.cli.progress import progress_bar
 from goalward.cli.read_arguments import CommaList
 from goalward.errors import GoalwardError
+from goalward.files import check_folder
 
 
 def sheet_command(
@@ -30,7 +31,7 @@ def sheet_command(
 
     Examples:
 
-    - `goalward sheet run 12` writes run/sheets/episode_000012.png, .svg and .pdf
+    - `goalward sheet run 12` writes run/sheets/episode_12.png, .svg and .pdf
     - `goalward sheet run 12 40 7 --method td --cameras front`
     - `goalward sheet run 12 --cameras ""` the curve alone; needs no data
 
@@ -50,17 +51,25 @@ def sheet_command(
     cameras
         Cameras to show, separated by commas; the last part of a name is enough. Default: all.
     columns
-        How many frames, at most.
+        How many frames, at most; 2 to 12.
     """
     # Drawing takes a second to import: only commands that draw pay.
-    from goalward.report.episode_sheet import run_episode, truth_beside, write_sheet
+    from goalward.report.episode_sheet import (
+        check_columns,
+        run_episode,
+        truth_beside,
+        write_sheet,
+    )
     from goalward.values.events import run_events
     from goalward.values.finished_run import read_run
 
     console = error_console()
+    check_columns(columns)
     finished = read_run(run)
     wanted = [run_episode(finished, episode_id) for episode_id in dict.fromkeys(episodes)]
     events = run_events(finished, method)
+    folder = finished.folder.sheets if out is None else out
+    check_folder(folder)
     if cameras == ():
         rollouts = None
     else:
@@ -73,12 +82,10 @@ def sheet_command(
                     '--cameras "" draws the curve alone)'
                 ) from error
     truth = truth_beside(finished, data)
-    folder = finished.folder.sheets if out is None else out
     with progress_bar("drawing", console) as update:
         for number, chosen in enumerate(wanted):
             update(number, len(wanted))
-            # An id may be no name for a file; the place of the episode in the run is.
-            name = f"episode_{finished.episodes.index(chosen):06d}"
+            name = finished.file_stem(finished.episodes.index(chosen))
             written = write_sheet(
                 finished,
                 rollouts,

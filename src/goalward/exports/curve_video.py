@@ -9,6 +9,7 @@ from PIL import Image as PillowImage
 
 from goalward.exports.curve_strip import STRIP_HEIGHT, CurveStrip, curve_strip
 from goalward.exports.frame_values import FrameValues, chosen_episodes, frames_of
+from goalward.exports.written import episode_paths, errors_of_episode
 from goalward.rollouts.browser_video import DEFAULT_FPS
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode
@@ -17,6 +18,7 @@ from goalward.rollouts.video_writer import VideoWriter
 from goalward.values.events import run_events
 from goalward.values.finished_run import FinishedRun, RunEpisode
 
+SUFFIX = ".mp4"
 # Pixels. All cameras get one height: as recorded if it is within these.
 _LOWEST, _HIGHEST = 240, 480
 _WIDEST, _TOO_WIDE = 1920, 4096
@@ -28,13 +30,13 @@ _GAP = 4
 def write_curve_videos(
     run: FinishedRun,
     rollouts: Rollouts | None,
-    folder: Path,
+    out: Path,
     *,
     method: str | None = None,
     episodes: Sequence[str] | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Path]:
-    """A video per episode, `episode_000012.mp4` for the one at position 12 of the run.
+    """A video per episode into the folder `out`, or into the file `out` if it ends in .mp4.
 
     All cameras side by side; under them the value of the method with a band of one standard
     deviation over seeds, its events, and a cursor that moves with the video. Without rollouts, or
@@ -46,11 +48,11 @@ def write_curve_videos(
     events = run_events(run, values.method)
     recorded = {} if rollouts is None else {episode.id: episode for episode in rollouts}
     total = sum(run.episodes[position].num_frames for position in positions)
-    done, written = 0, []
-    for position in positions:
+    paths = episode_paths(run, positions, out, SUFFIX)
+    done = 0
+    for position, path in zip(positions, paths, strict=True):
         episode = run.episodes[position]
         seen = recorded.get(episode.id)
-        path = folder / f"episode_{position:06d}.mp4"
         frames = frames_of(run, position)
 
         def strip_of_width(
@@ -67,13 +69,15 @@ def write_curve_videos(
             )
 
         fps = None if seen is None else seen.fps
-        with VideoWriter(path, fps or DEFAULT_FPS, for_browser=True) as video:
+        with (
+            errors_of_episode(episode.id),
+            VideoWriter(path, fps or DEFAULT_FPS, for_browser=True) as video,
+        ):
             for picture in _pictures(seen, episode.num_frames, strip_of_width):
                 video.add(picture)
                 done += 1
                 on_progress(done, total)
-        written.append(path)
-    return written
+    return paths
 
 
 def _caption(episode: RunEpisode, method: str, num_seeds: int) -> str:

@@ -224,5 +224,10 @@ def _swap(new: Path, out: Path) -> None:
     """The old export leaves, the new one comes; a folder cannot be replaced in one go."""
     old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent)) / out.name
     out.rename(old)
-    new.rename(out)
-    shutil.rmtree(old.parent, ignore_errors=True)
+    try:
+        new.rename(out)
+    except BaseException:
+        old.rename(out)
+        raise
+    finally:
+        shutil.rmtree(old.parent, ignore_errors=True)

@@ -53,6 +53,8 @@ def chosen_episodes(run: FinishedRun, ids: Sequence[str] | None) -> list[int]:
     if ids is None:
         return list(range(len(run.episodes)))
     position = {episode.id: number for number, episode in enumerate(run.episodes)}
+    if ",".join(ids) in position:
+        return [position[",".join(ids)]]  # one id that has commas in it
     unknown = [name for name in ids if name not in position]
     if unknown:
         raise GoalwardError(

@@ -3,16 +3,23 @@
 A file system can rename one file at a time. So all new files are written first, beside the old
 ones; then the old ones are copied; then a record says which files are about to be renamed; only
 then are they renamed. Stopped before the record, nothing has changed. Stopped after it, some files
-are new and some old, and the next export finishes what the record says.
+are new and some old, and the next export finishes what the record says, except for files that
+somebody changed in between. One export at a time: two would write the same new files.
 """
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
@@ -34,7 +41,53 @@ def replace_together(
     A file that was not written by an export is copied to `<name>.goalward.bak` first (or .bak.2,
     ...: no backup is ever replaced).
     """
-    finish_interrupted(root)
+    with _alone(root):
+        _finish(root)
+        _remove_leftovers(root)
+        _replace(root, writers, on_progress)
+        _finish(root)
+
+
+def finish_interrupted(root: Path) -> bool:
+    """Do what an export that was stopped had left to do; whether there was anything."""
+    with _alone(root):
+        return _finish(root)
+
+
+@contextlib.contextmanager
+def _alone(root: Path) -> Generator[None]:
+    """As long as it is open no other process gets here; the system ends it with the process.
+
+    Where there are no locks (Windows, some network disks) it is up to the user.
+    """
+    if fcntl is None:
+        yield
+        return
+    try:
+        handle = os.open(root, os.O_RDONLY)
+    except OSError as error:
+        raise GoalwardError(f"{root}: cannot be read ({error.strerror})") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(handle)
+        raise GoalwardError(
+            f"{root}: another export is writing into this data set; run this one after it"
+        ) from error
+    except OSError:
+        pass  # no locks here
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+def _replace(
+    root: Path,
+    writers: Mapping[Path, Callable[[Path], None]],
+    on_progress: Callable[[int, int], None],
+) -> None:
+    """Everything but the renames, which the record then says are to be done."""
     record = _read_record(root)
     new = {path: path.with_name(f".{path.name}{_NEW}") for path in writers}
     try:
@@ -48,40 +101,49 @@ def replace_together(
         for path in writers:
             _back_up(path, record["written"].get(_relative(path, root)))
         for path, temporary in new.items():
+            record["unfinished"][_relative(path, root)] = _digest(path)
             record["written"][_relative(path, root)] = _digest(temporary)
-        record["unfinished"] = [_relative(path, root) for path in writers]
         _write_record(root, record)
     except BaseException as error:
         # Nothing has been changed.
         for temporary in new.values():
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # on a disk that cannot be written
+                temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise GoalwardError(
                 f"{root}: cannot be written, nothing was changed ({error.strerror or error})"
             ) from error
         raise
-    finish_interrupted(root)
 
 
-def finish_interrupted(root: Path) -> bool:
-    """Do what an export that was stopped had left to do; whether there was anything."""
+def _finish(root: Path) -> bool:
     record = _read_record(root)
     if not record["unfinished"]:
         return False
-    for relative in record["unfinished"]:
+    for relative, old in record["unfinished"].items():
         path = root / relative
         temporary = path.with_name(f".{path.name}{_NEW}")
         try:
-            if temporary.exists():
+            if temporary.exists() and _digest(path) == old:
                 temporary.replace(path)
+            # A file that is not the one that was backed up is newer than ours, and stays.
+            temporary.unlink(missing_ok=True)
         except OSError as error:
             raise GoalwardError(
                 f"{path}: cannot be replaced ({error.strerror or error}); some files of the data "
                 "set are new and some old: run the same command again to finish"
             ) from error
-    record["unfinished"] = []
+    record["unfinished"] = {}
     _write_record(root, record)
     return True
+
+
+def _remove_leftovers(root: Path) -> None:
+    """What an export that was killed before its record had written; nobody else is at work."""
+    name = f".*{_NEW}"
+    for leftover in [*root.glob(name), *root.glob(f"meta/{name}"), *root.glob(f"data/**/{name}")]:
+        with contextlib.suppress(OSError):
+            leftover.unlink()
 
 
 def _back_up(path: Path, written_by_us: str | None) -> None:
@@ -109,13 +171,13 @@ def _relative(path: Path, root: Path) -> str:
 def _read_record(root: Path) -> dict[str, Any]:
     path = root / _RECORD
     if not path.exists():
-        return {"unfinished": [], "written": {}}
+        return {"unfinished": {}, "written": {}}
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        unfinished, written = record["unfinished"], record["written"]
+        unfinished, written = dict(record["unfinished"]), dict(record["written"])
         if not all(type(name) is str and is_inside(name) for name in [*unfinished, *written]):
             raise ValueError("names a file outside the data set")
-        return {"unfinished": list(unfinished), "written": dict(written)}
+        return {"unfinished": unfinished, "written": written}
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise GoalwardError(f"{path}: is no record of exports ({error})") from error
 
@@ -130,6 +192,9 @@ def _flush(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _digest(path: Path) -> str:
+def _digest(path: Path) -> str | None:
+    """What is in a file; None if there is none."""
+    if not path.exists():
+        return None
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()

@@ -14,9 +14,8 @@ import numpy.typing as npt
 from PIL import Image as PillowImage
 
 from goalward.errors import GoalwardError
-from goalward.exports.episode_names import episode_file_stem
 from goalward.exports.frame_values import FrameValues, frames_of
-from goalward.exports.written import Written
+from goalward.exports.written import Written, episode_paths, errors_of_episode
 from goalward.files import written_whole
 from goalward.rollouts.browser_video import DEFAULT_FPS, write_browser_video
 from goalward.rollouts.dataset import Rollouts
@@ -27,6 +26,7 @@ from goalward.values.events import Event, event_words, run_events
 from goalward.values.finished_run import FinishedRun
 
 APPLICATION = "goalward"
+SUFFIX = ".rrd"
 _JPEG_QUALITY = 90
 # Told apart in any order by people with any colour vision (Okabe and Ito).
 _COLORS = (
@@ -67,26 +67,22 @@ def export_rerun(
     all of the run.
     """
     import_rerun()
-    one_file = out.suffix == ".rrd"
-    if one_file and len(positions) != 1:
-        raise GoalwardError(
-            f"{out}: one file holds one episode, but there are {len(positions)}; choose one with "
-            "--episodes or give a folder"
-        )
+    paths = episode_paths(run, positions, out, SUFFIX)
     values = [FrameValues.of(run, method) for method in methods]
     events = run_events(run, methods[0])
-    for done, position in enumerate(positions):
+    for done, (position, path) in enumerate(zip(positions, paths, strict=True)):
         on_progress(done, len(positions))
         episode = rollouts[position]
-        path = out if one_file else out / f"{episode_file_stem(episode.id, position)}.rrd"
-        with written_whole(path) as temporary:
-            recording = _Recording(run, episode, position, methods[0])
-            recording.add_cameras()
+        with (
+            written_whole(path) as temporary,
+            _Recording(run, episode, position, methods[0]) as recording,
+        ):
+            with errors_of_episode(episode.id):
+                recording.add_cameras()
             recording.add_values(values)
             recording.add_events(events[episode.id], values[0])
             temporary.write_bytes(recording.content())
-    shown = out if one_file else out / "*.rrd"
-    return Written(out, f"rerun {shown}")
+    return Written(out, f"rerun {out if paths == [out] else out / f'*{SUFFIX}'}")
 
 
 class _Recording:
@@ -113,6 +109,14 @@ class _Recording:
         task = f", {episode.task}" if episode.task else ""
         self._stream.send_recording_name(f"episode {episode.id}: {episode.outcome}{task}"[:200])
 
+    def __enter__(self) -> "_Recording":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # What nobody reads rerun warns of, in lines between ours.
+        self._bytes.read()
+        self._stream.disconnect()
+
     def add_cameras(self) -> None:
         for camera, source in self._episode.cameras.items():
             if isinstance(source, VideoFrames):
@@ -130,10 +134,7 @@ class _Recording:
             shown_at = video.read_frame_timestamps_nanos()
             self._stream.log(path, video, static=True)
         if len(shown_at) != source.num_frames:
-            raise GoalwardError(
-                f"episode {self._episode.id}: {source.num_frames} frames became a video of "
-                f"{len(shown_at)}"
-            )
+            raise GoalwardError(f"{source.num_frames} frames became a video of {len(shown_at)}")
         self._stream.send_columns(
             path,
             indexes=self._times(np.arange(len(shown_at))),
@@ -205,7 +206,6 @@ class _Recording:
 
     def content(self) -> bytes:
         content = self._bytes.read()
-        self._stream.disconnect()
         if not content:
             raise GoalwardError(f"episode {self._episode.id}: rerun made an empty recording")
         return content

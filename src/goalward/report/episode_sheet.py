@@ -9,7 +9,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from PIL import Image as PillowImage
 
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, RolloutError
 from goalward.files import written_whole
 from goalward.metrics.frame_truth import TRUTH_FILE, FrameTruth, read_truth
 from goalward.report.episode_curve import EVENT_WORDS, FloatArray, KnownValue
@@ -73,10 +73,7 @@ def sheet_figure(
     truth: FrameTruth | None = None,
 ) -> Figure:
     """The figure that `write_sheet` writes."""
-    if not FEWEST_COLUMNS <= columns <= MOST_COLUMNS:
-        raise GoalwardError(
-            f"a sheet has {FEWEST_COLUMNS} to {MOST_COLUMNS} columns, not {columns}"
-        )
+    check_columns(columns)
     episode = run_episode(run, episode_id)
     method = run.method if method is None else method
     curves = curves_of(run, episode_id, method)
@@ -102,6 +99,13 @@ def sheet_figure(
         truth=known_values(truth, episode_id, run.discount),
         cameras=names,
     )
+
+
+def check_columns(columns: int) -> None:
+    if not FEWEST_COLUMNS <= columns <= MOST_COLUMNS:
+        raise GoalwardError(
+            f"a sheet has {FEWEST_COLUMNS} to {MOST_COLUMNS} columns, not {columns}"
+        )
 
 
 def run_episode(run: FinishedRun, episode_id: str) -> RunEpisode:
@@ -208,7 +212,11 @@ def _cameras(episode: Episode | None, wanted: Sequence[str] | None) -> list[str]
 
 
 def _pictures(episode: Episode, camera: str, frames: Sequence[int]) -> list[Picture]:
-    return [_small(picture) for picture in episode.frames_at(camera, frames)]
+    try:
+        return [_small(picture) for picture in episode.frames_at(camera, frames)]
+    except RolloutError as error:
+        # A file may hold the videos of many episodes.
+        raise RolloutError(f"episode {episode.id}: {error}") from error
 
 
 def _small(picture: Picture) -> Picture:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -225,8 +226,13 @@ def script_text(kind: str, content: Mapping[str, Any]) -> str:
 
 
 def _key_of(run: FinishedRun) -> str:
-    """What the numbers of a report depend on, as 32 hexadecimal digits."""
+    """What the numbers of a report depend on, as 32 hexadecimal digits.
+
+    Also on what writes and shows them: a newer page would not understand older numbers.
+    """
     digest = hashlib.blake2b(goalward.__version__.encode(), digest_size=16)
+    for source in (*_page_files(), *sorted(Path(__file__).parent.glob("site_*.py"))):
+        digest.update(source.read_bytes())
     folder = run.folder
     for path in (folder.config, folder.episodes, folder.values, folder.scores, folder.summary):
         if path.is_file():
@@ -250,15 +256,19 @@ def _write_text(path: Path, text: str) -> None:
 
 def _write_assets(folder: Path) -> None:
     """The page's own files, and the chart library from where Python has it."""
-    for source in sorted(files("goalward.report").joinpath("site").iterdir(), key=str):
-        if source.name.endswith((".html", ".css", ".js")):
-            place = folder if source.name == INDEX else folder / "assets"
-            _write_text(place / source.name, source.read_text(encoding="utf-8"))
+    for source in _page_files():
+        place = folder if source.name == INDEX else folder / "assets"
+        _write_text(place / source.name, source.read_text(encoding="utf-8"))
     library = _chart_library()
     copy = folder / "assets" / library.name
     if not copy.is_file() or copy.stat().st_size != library.stat().st_size:
         with written_whole(copy) as temporary:
             shutil.copyfile(library, temporary)
+
+
+def _page_files() -> list[Traversable]:
+    found = sorted(files("goalward.report").joinpath("site").iterdir(), key=str)
+    return [file for file in found if file.name.endswith((".html", ".css", ".js"))]
 
 
 def _chart_library() -> Path:

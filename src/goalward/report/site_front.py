@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,9 @@ def _answer(run: FinishedRun, scores: Scores, *, is_doubted: bool) -> dict[str, 
         "success": _rate(policy.get("success_rate") or _success_rate(outcomes)),
         "counts": counts,
         "more_time": late | _rate(policy.get("success_rate_with_twice_the_time")),
-        "on_their_way": late | _rate(policy.get("time_outs_on_their_way")),
+        "on_their_way": late
+        | _rate(policy.get("time_outs_on_their_way"))
+        | _late_episodes(run, policy),
         "steps": {
             name: number(steps.get(name, {}).get("value"))
             for name in ("median", "quarter", "three_quarters")
@@ -106,6 +108,18 @@ def _late(policy: Scores, counts: Mapping[str, int]) -> dict[str, Any]:
             "silence": "No timed-out episode was held out; more episodes or --folds would help."
         }
     return {"silence": ""}
+
+
+def _late_episodes(run: FinishedRun, policy: Scores) -> dict[str, list[int]]:
+    """Positions of held-out time-outs that look on their way and of those stuck, nearest first."""
+    position = {episode.id: i for i, episode in enumerate(run.episodes)}
+    found = [one for one in policy.get("time_outs", []) if one.get("episode") in position]
+    # Never is null in JSON.
+    found.sort(key=lambda one: inf if (steps := one.get("steps_to_go")) is None else steps)
+    return {
+        name: [position[one["episode"]] for one in found if bool(one.get("on_their_way")) is is_on]
+        for name, is_on in (("nearest", True), ("stuck", False))
+    }
 
 
 def _success_rate(outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -157,7 +157,9 @@ def standstills(
         while parts:
             start, stop = parts.pop()
             lengths = np.minimum(nearer[start:stop], stop) - np.arange(start, stop)
-            if len(lengths) == 0 or lengths.max() <= rules.stall_frames * ceiling:
+            # One frame is no stretch, however short the longest episode.
+            longest = max(rules.stall_frames * ceiling, 1)
+            if len(lengths) == 0 or lengths.max() <= longest:
                 continue
             # The last of equally long ones is at the level itself, not on the way to it.
             begin = stop - 1 - int(lengths[::-1].argmax())

@@ -1,6 +1,8 @@
 """What an evaluation left on disk, read back: its episodes, their values, and where the data is."""
 
 import csv
+import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from goalward.config import EvaluationConfig, read_toml
 from goalward.errors import GoalwardError, RolloutError
 from goalward.rollouts.dataset import Rollouts
-from goalward.rollouts.episode import Outcome
+from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.readers import read
 from goalward.run_folder import RunFolder
 from goalward.training.feature_file import read_features
@@ -65,6 +68,18 @@ class FinishedRun:
         """Where the rollouts were when the run was made."""
         return Path(str(self.settings.get("data", {}).get("path", "")))
 
+    def file_stem(self, position: int) -> str:
+        """The name of a file about the episode at this position; no two have the same.
+
+        Its id, where that is harmless on every disk; else its place in the run, which is why an
+        id must not look like one.
+        """
+        episode_id = self.episodes[position].id
+        is_harmless = re.fullmatch(r"[A-Za-z0-9_-]{1,100}", episode_id) is not None
+        if is_harmless and not episode_id.startswith("at_"):
+            return f"episode_{episode_id}"
+        return f"episode_at_{position}"
+
     def read_rollouts(
         self,
         data: Path | None = None,
@@ -78,8 +93,7 @@ class FinishedRun:
         if path.suffix == ".npz":
             rollouts = read_features(path)
         else:
-            options: dict[str, Any] = dict(self.settings.get("reading", {}))
-            rollouts = read(path, **options, on_progress=on_progress)
+            rollouts = read(path, **self._reading, on_progress=on_progress)
         position = {episode_id: i for i, episode_id in enumerate(rollouts.ids)}
         missing = [episode.id for episode in self.episodes if episode.id not in position]
         if missing:
@@ -95,6 +109,15 @@ class FinishedRun:
                     f"{self.folder.path} it had {ours.num_frames}"
                 )
         return chosen
+
+    @property
+    def _reading(self) -> dict[str, Any]:
+        options = self.settings.get("reading", {})
+        known = inspect.signature(read).parameters
+        unknown = [name for name in options if name not in known]
+        if unknown:
+            raise GoalwardError(f"{self.folder.config}: no option {unknown[0]} to read rollouts by")
+        return dict(options)
 
 
 def read_run(path: str | Path) -> FinishedRun:
@@ -118,12 +141,11 @@ def read_run(path: str | Path) -> FinishedRun:
         settings=settings,
         config=config,
         episodes=_read_episodes(folder.episodes),
-        values=read_values(folder.values),
+        values=_read_table(folder.values),
     )
     lengths = np.diff(run.values.episode_ends, prepend=0).tolist()
-    if [(e.id, e.num_frames) for e in run.episodes] != list(
-        zip(run.values.episode_ids, lengths, strict=True)
-    ):
+    episodes = [(episode.id, episode.num_frames) for episode in run.episodes]
+    if not episodes or episodes != list(zip(run.values.episode_ids, lengths, strict=True)):
         raise GoalwardError(
             f"{folder.path}: {folder.episodes.name} and {folder.values.name} are not of the same "
             "episodes; run `goalward evaluate` again"
@@ -131,19 +153,51 @@ def read_run(path: str | Path) -> FinishedRun:
     return run
 
 
+def _read_table(path: Path) -> ValueTable:
+    """Values whose every number of steps is one; what is not would spread to all results."""
+    try:
+        values = read_values(path)
+        lengths = np.diff(values.episode_ends, prepend=0)
+        if len(lengths) != len(values.episode_ids) or lengths.min() < 1:
+            raise ValueError("episodes without a first frame")
+        is_bad = ~(values.steps_to_goal >= 0)
+    except (ValueError, TypeError, pa.ArrowException) as error:
+        raise GoalwardError(f"{path}: is no whole table of values ({error})") from error
+    if is_bad.any():
+        method, seed, row = np.argwhere(is_bad)[0].tolist()
+        position = int(np.searchsorted(values.episode_ends, row, side="right"))
+        frame = row - int(values.episode_ends[position] - lengths[position])
+        raise GoalwardError(
+            f"{path}: {values.methods[method]}, seed {values.seeds[seed]}: episode "
+            f"{values.episode_ids[position]}: {values.steps_to_goal[method, seed, row]} steps to "
+            f"go in frame {frame}"
+        )
+    return values
+
+
 def _read_episodes(path: Path) -> tuple[RunEpisode, ...]:
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            return tuple(
-                RunEpisode(
-                    id=row["episode"],
-                    task=row["task"],
-                    outcome=Outcome(row["outcome"]),
-                    num_frames=int(row["num_frames"]),
-                    goal_frame=int(row["goal_frame"]) if row["goal_frame"] else None,
-                    held_out=row["held_out"] == "true",
-                )
-                for row in csv.DictReader(file)
-            )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+            episodes = tuple(map(_read_episode, csv.DictReader(file)))
+    except (OSError, ValueError, KeyError, TypeError, csv.Error, RolloutError) as error:
         raise GoalwardError(f"{path}: is no list of episodes ({error})") from error
+    seen: set[str] = set()
+    for episode in episodes:
+        if episode.id in seen:
+            raise GoalwardError(f"{path}: is no list of episodes (two are called {episode.id})")
+        seen.add(episode.id)
+    return episodes
+
+
+def _read_episode(row: Mapping[str, str]) -> RunEpisode:
+    episode = RunEpisode(
+        id=row["episode"],
+        task=row["task"],
+        outcome=Outcome(row["outcome"]),
+        num_frames=int(row["num_frames"]),
+        goal_frame=int(row["goal_frame"]) if row["goal_frame"] else None,
+        held_out=row["held_out"] == "true",
+    )
+    # An episode that could not have been recorded is an error there.
+    Episode(episode.id, episode.num_frames, episode.outcome, goal_frame=episode.goal_frame)
+    return episode

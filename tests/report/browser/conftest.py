@@ -63,8 +63,11 @@ def odd_report(tmp_path_factory) -> Path:
         drawn_episode("none", 30, task="lift"),
         drawn_episode("<img src=x onerror=alert(1)>", 20, task="</script><b>bold"),
         drawn_episode("damaged", 40, shapes={"a": (48, 48), "b": (32, 32)}, fps=20.0),
+        drawn_episode("\u202ebackwards", 20, task="\u202efold"),
+        drawn_episode("x" * 300, 20),
     ]
     steps = [countdown(40), countdown(40), np.full((2, 30), np.inf), countdown(20), countdown(40)]
+    steps += [countdown(20), countdown(20)]
     run, rollouts = drawn_run(episodes, {"td": steps, "mc": steps}, folder)
     index = write_report(run, rollouts, folder / "report")
     damaged = (folder / "report" / "data" / "episodes" / "000004.js").read_text()
@@ -111,6 +114,15 @@ class Reader:
         self.page.wait_for_selector("html[data-ready]")
         return self.page
 
+    def without_charts(self) -> "Reader":
+        """Nothing is drawn: the library of charts takes seconds on a busy core."""
+        drawing_nothing = "window.Plotly = { react: async () => {} };"
+        self.page.route(
+            "**/plotly.min.js",
+            lambda route: route.fulfill(body=drawing_nothing, content_type="text/javascript"),
+        )
+        return self
+
     def until(self, condition: str) -> None:
         """Wait for what JavaScript says; Playwright's own way is forbidden by the page's policy."""
         for _ in range(PATIENCE_MS // POLL_MS):
@@ -124,7 +136,9 @@ class Reader:
         return self.page.url.partition("#")[2]
 
     def scrolls_sideways(self) -> bool:
-        return self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+        """Against the screen: on a phone the window grows with what is too wide for it."""
+        width = self.page.viewport_size["width"]
+        return self.page.evaluate("document.documentElement.scrollWidth") > width
 
     # ---- the player --------------------------------------------------------------------------
 

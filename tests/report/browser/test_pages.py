@@ -41,7 +41,7 @@ def test_charts_are_drawn_in_the_colours_of_the_methods(demo_report, open_report
 
 
 def test_an_answer_in_doubt_is_not_shown_as_sure(demo_report, open_report):
-    page = open_report(demo_report).open()
+    page = open_report(demo_report).without_charts().open()
     callout = page.inner_text(".callout")
     assert callout.startswith("Do not rely on what the values of liveness say here")
     assert page.locator(".answer.doubted").count() == 2
@@ -49,7 +49,7 @@ def test_an_answer_in_doubt_is_not_shown_as_sure(demo_report, open_report):
 
 
 def test_a_card_opens_the_player_at_its_frame(demo_report, open_report):
-    reader = open_report(demo_report)
+    reader = open_report(demo_report).without_charts()
     page = reader.open()
     card = page.locator(".card").first
     frame = int(card.locator(".card-frame").inner_text().split()[1])
@@ -62,7 +62,7 @@ def test_a_card_opens_the_player_at_its_frame(demo_report, open_report):
 
 
 def test_the_command_and_every_setting_are_there(demo_report, open_report):
-    page = open_report(demo_report).open()
+    page = open_report(demo_report).without_charts().open()
     assert page.inner_text(".command code") == "goalward evaluate demo --out run"
     page.click(".command button")
     page.wait_for_selector(".told.shown")
@@ -208,6 +208,17 @@ def test_a_phone_sorts_by_a_list(demo_report, open_report):
     page.select_option(".sort-field select", "frames")
     lengths = [int(text) for text in column(page, "Length")]
     assert lengths == sorted(lengths, reverse=True)
+
+
+def test_on_a_phone_names_and_units_have_room(demo_report, open_report):
+    page = open_report(demo_report, **PHONE).open("#episodes")
+    cells = page.locator("table.episodes tbody td.number")
+    assert cells.count() > 20
+    assert cells.evaluate_all("all => all.every((cell) => cell.scrollWidth <= cell.clientWidth)")
+    unit = (
+        "getComputedStyle(document.querySelector('td[data-name=\"Length\"]'), '::before').content"
+    )
+    assert "frames" in page.evaluate(unit)
 
 
 def test_names_that_want_to_be_markup_are_text(odd_report, open_report):

@@ -188,7 +188,7 @@ def test_next_and_previous_follow_the_order_of_the_table(demo_report, open_repor
     page = reader.open("#episodes?sort=frames&desc=0&outcome=success")
     order = page.locator("table.episodes tbody th.id a").all_inner_texts()
     assert len(order) == 3
-    page.click(f"table.episodes a:text-is('{order[0]}')")
+    page.click(f"table.episodes a[data-id='{order[0]}']")
     for wanted in (order[1], order[2]):
         page.wait_for_selector(".cursor-label")
         page.keyboard.press("n")
@@ -260,7 +260,7 @@ def test_without_a_video_the_curve_plays_alone(odd_report, open_report):
 def test_a_video_that_cannot_be_played_is_told_and_the_other_plays(odd_report, open_report):
     reader = open_report(odd_report)
     page = reader.open("#episode?id=damaged")
-    page.wait_for_selector("text=This browser cannot play this video.")
+    page.wait_for_selector("text=This video is missing or cannot be played here.")
     assert page.locator("video").count() == 1
     reader.until("document.querySelector('video').readyState >= 2")
     page.click(".play")

@@ -26,9 +26,10 @@
     const held = goalward.run.front.num_held_out;
     const seeds = goalward.run.front.num_seeds;
     const letters = methodsOf().some((m) => MAIN.some((key) => m.scores[key].letters));
+    const meanings = goalward.run.front.scores.filter(({ key }) => MAIN.includes(key) && hasScores([key]));
     const bars = !hasScores(["success"]) && !hasScores(["failure"]) ? null : figure(
       "Scores of each method", 330,
-      `Higher is better. ${seeds > 1 ? "Error bars: one standard deviation over seeds." : "One seed: no error bars."}` +
+      `Higher is better. ${meanings.map(({ name, meaning }) => `${name}: ${meaning}. `).join("")}${seeds > 1 ? "Error bars: one standard deviation over seeds." : "One seed: no error bars."}` +
         (letters ? " Methods without a common letter differ (Welch tests, Benjamini-Hochberg)." : ""),
       drawBars);
     const scatter = !hasScores(["success", "failure"]) ? null : figure(
@@ -142,7 +143,7 @@
     const annotations = letters.filter(({ score }) => score.letters && W.known(score.mean)).map(({ score, x }) => ({
       x, y: Math.max(score.mean + (score.sd || 0), 0), text: score.letters, showarrow: false, yshift: 9, font: { size: 12, color: css("--text-soft") },
     }));
-    return [traces, { barmode: "group", bargap: 0.2, annotations, yaxis: { range: [0, 1.12], tickvals: [0, 0.25, 0.5, 0.75, 1] }, xaxis: { gridcolor: "rgba(0,0,0,0)" } }];
+    return [traces, { barmode: "group", bargap: 0.2, annotations, yaxis: { title: { text: "score (0 to 1)" }, range: [0, 1.12], tickvals: [0, 0.25, 0.5, 0.75, 1] }, xaxis: { gridcolor: "rgba(0,0,0,0)" } }];
   }
 
   function drawScatter() {

@@ -30,6 +30,11 @@ window.goalward = window.goalward || {};
     return element;
   }
 
+  // A name as it is, in its own direction: what stands beside it keeps its place.
+  function named(text) {
+    return build("bdi", { text: text || "(no name)" });
+  }
+
   const PATHS = {
     setback: "M8 13V3M3.5 7.5 8 3l4.5 4.5",
     recovery: "M8 3v10M3.5 8.5 8 13l4.5-4.5",
@@ -94,5 +99,5 @@ window.goalward = window.goalward || {};
     }
   }
 
-  Object.assign(goalward, { build, svg, icon, replace, tell, copy });
+  Object.assign(goalward, { build, named, svg, icon, replace, tell, copy });
 })();

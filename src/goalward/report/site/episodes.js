@@ -1,7 +1,7 @@
 // The table of episodes: sorted by its headers, filtered above it, a page of rows at a time.
 "use strict";
 (function () {
-  const { build, icon } = goalward;
+  const { build, icon, named } = goalward;
   const W = goalward.words;
   const ROWS = 50;
   let place = null;
@@ -19,12 +19,23 @@
           "Numbers and curves are those of ", build("code", { text: goalward.run.front.methods[0].name }),
           ". In a curve, down is towards the goal. A row opens the player.",
         ]),
+        goalward.overview.doubtLine(),
+        meanings(),
         goalward.filters.controls(change),
         sortField(state),
         build("div.rows"),
       ]),
     ]);
     showRows();
+  }
+
+  function meanings() {
+    return build("details.meanings", {}, [
+      build("summary", { text: "What the columns mean" }),
+      build("dl", {}, goalward.filters.columns().flatMap(({ name, unit, about }) => [
+        build("dt", { text: unit ? `${name}, ${unit}` : name }), build("dd", { text: about }),
+      ])),
+    ]);
   }
 
   function change(changes, isTyping) {
@@ -103,6 +114,7 @@
     return build(`th${isText ? "" : ".number"}`, { scope: "col", "aria-sort": sorted ? (desc ? "descending" : "ascending") : "none" },
       build("button.sort", {
         type: "button",
+        title: column.about,
         "data-key": column.key,
         onclick: () => {
           sortBy(column);
@@ -127,27 +139,27 @@
   }
 
   function cell(row, column) {
-    const named = { "data-name": column.name };
+    const told = { "data-name": column.name, "data-unit": column.unit };
     switch (column.key) {
       case "id":
-        return build("th.id", { scope: "row", ...named }, [
-          build("a", { href: goalward.route.link(goalward.route.toEpisode(row.id)), text: row.id, title: row.id }),
+        return build("th.id", { scope: "row", ...told }, [
+          build("a", { href: goalward.route.link(goalward.route.toEpisode(row.id)), title: row.id, "data-id": row.id }, named(row.id)),
           row.held_out ? null : build("span.tag", { text: "trained on", title: "Its values are by networks that learned from it" }),
         ]);
       case "task": {
         const task = column.of(row);
-        return build("td.task", { ...named, title: task, text: task });
+        return build("td.task", { ...told, title: task, text: task });
       }
       case "outcome":
-        return build("td.outcome", named, W.badge(row.outcome));
+        return build("td.outcome", told, W.badge(row.outcome));
       case "events":
-        return build("td.number.event-counts", named, eventCounts(row.events));
+        return build("td.number.event-counts", told, eventCounts(row.events));
       case "disagreement":
-        return build("td.number", { ...named, text: W.fixed(row.disagreement, 2) });
+        return build("td.number", { ...told, text: W.fixed(row.disagreement, 2) });
       case "final":
-        return build("td.number", { ...named, text: W.steps(column.of(row)) });
+        return build("td.number", { ...told, text: W.steps(column.of(row)) });
       default:
-        return build("td.number", { ...named, text: W.whole(column.of(row)) });
+        return build("td.number", { ...told, text: W.whole(column.of(row)) });
     }
   }
 
@@ -181,5 +193,7 @@
     ]);
   }
 
-  goalward.episodes = { show };
+  const linkTo = (id) => place && [...place.querySelectorAll("th.id a")].find((link) => link.dataset.id === id);
+
+  goalward.episodes = { show, linkTo };
 })();

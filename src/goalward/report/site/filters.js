@@ -9,15 +9,15 @@
 
   // `desc` is the direction that puts what is worth seeing on top.
   const COLUMNS = [
-    { key: "id", name: "Episode", of: (row) => row.id, desc: false },
-    { key: "task", name: "Task", of: (row) => goalward.run.front.tasks[row.task].name, desc: false },
-    { key: "outcome", name: "Outcome", of: (row) => W.OUTCOMES[row.outcome], desc: false },
-    { key: "frames", name: "Length", unit: "frames", of: (row) => row.frames, desc: true },
-    { key: "setback", name: "Largest setback", unit: "steps", of: (row) => row.setback, desc: true },
-    { key: "stall", name: "Longest stall", unit: "frames", of: (row) => row.stall, desc: true },
-    { key: "final", name: "At the end", unit: "steps to go", of: (row) => (row.final_steps === null ? Infinity : row.final_steps), desc: true },
-    { key: "disagreement", name: "Seeds disagree", unit: "sd of value", of: (row) => row.disagreement, desc: true },
-    { key: "events", name: "Events", of: (row) => row.events.reduce((a, b) => a + b, 0), desc: true },
+    { key: "id", name: "Episode", of: (row) => row.id, desc: false, about: "its name in the data" },
+    { key: "task", name: "Task", of: (row) => goalward.run.front.tasks[row.task].name, desc: false, about: "what it was asked to do" },
+    { key: "outcome", name: "Outcome", of: (row) => W.OUTCOMES[row.outcome], desc: false, about: "how it ended, as recorded" },
+    { key: "frames", name: "Length", unit: "frames", of: (row) => row.frames, desc: true, about: "how many frames were recorded" },
+    { key: "setback", name: "Largest setback", unit: "steps", of: (row) => row.setback, desc: true, about: "the most steps to go that one setback added" },
+    { key: "stall", name: "Longest stall", unit: "frames", of: (row) => row.stall, desc: true, about: "the most frames without coming nearer" },
+    { key: "final", name: "At the end", unit: "steps to go", of: (row) => (row.final_steps === null ? Infinity : row.final_steps), desc: true, about: "predicted steps to go in the last frame; fewer is nearer to the goal" },
+    { key: "disagreement", name: "Seeds disagree", unit: "sd of value", of: (row) => row.disagreement, desc: true, about: "how far the values of the seeds (−1 to 1) lie apart on average; a large one is a guess" },
+    { key: "events", name: "Events", of: (row) => row.events.reduce((a, b) => a + b, 0), desc: true, about: "what the value saw: setbacks, recoveries, stalls, points of no return" },
   ];
 
   function columns() {

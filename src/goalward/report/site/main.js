@@ -8,6 +8,7 @@
   const left = {};
 
   function fail(text) {
+    document.getElementById("waiting").remove();
     const problem = document.getElementById("problem");
     problem.textContent = text;
     problem.hidden = false;
@@ -31,7 +32,16 @@
     if (state.view === "episodes") goalward.episodes.show(places.episodes);
     if (state.view === "episode") goalward.player.show(places.episode, state);
     const isElsewhere = before && (before.view !== state.view || before.id !== state.id);
-    if (isElsewhere) window.scrollTo(0, (before.view === "episode" && left[state.view]) || 0);
+    if (!isElsewhere) return;
+    window.scrollTo(0, (before.view === "episode" && left[state.view]) || 0);
+    takeFocus(state, before);
+  }
+
+  // What was pressed is gone: the keyboard goes on at the row it came from, or at the content.
+  function takeFocus(state, before) {
+    if (document.activeElement && document.activeElement.closest(".top")) return;
+    const row = state.view === "episodes" && before.view === "episode" ? goalward.episodes.linkTo(before.id) : null;
+    (row || document.getElementById("main")).focus({ preventScroll: true });
   }
 
   function showOverview() {
@@ -68,8 +78,15 @@
     show(goalward.route.state());
     showTheme();
     window.goalwardTheme.onChange(showTheme);
+    const waiting = document.getElementById("waiting");
+    if (waiting) waiting.remove();
     document.documentElement.dataset.ready = "yes";
   }
 
-  start();
+  try {
+    start();
+  } catch (error) {
+    fail(`This report cannot be shown (${error.message}). Run \`goalward report\` again.`);
+    throw error;
+  }
 })();

@@ -1,7 +1,7 @@
 // The front page: the answer first, then what to watch, then how far it can be trusted.
 "use strict";
 (function () {
-  const { build, icon } = goalward;
+  const { build, icon, named } = goalward;
   const W = goalward.words;
   // Sections of the summary that have a place of their own on this page.
   const PLACED = {
@@ -53,7 +53,7 @@
           ]),
           build("div.main-bars", {}, [
             bar(success, "Success rate"),
-            build("p.answer-note", { text: `${success.count} of ${W.counted(success.total, "episode")}; ${W.interval(success)}` }),
+            build("p.main-note", { text: `${success.count} of ${W.counted(success.total, "episode")}; ${W.interval(success)}` }),
             outcomes(answer.counts),
           ]),
         ]),
@@ -85,7 +85,7 @@
       build("div.outcome-bar", { role: "img", "aria-label": words },
         shown.map(([outcome, count]) => build(`span.${outcome}`, { style: { "flex-grow": String(count) } }))),
       build("ul.outcome-key", {}, shown.map(([outcome, count]) =>
-        build("li", {}, build("a", { href: goalward.route.link({ view: "episodes", outcome }) }, [
+        build("li", {}, build("a", { href: goalward.route.freshLink({ view: "episodes", outcome }) }, [
           W.badge(outcome), build("span.count", { text: W.whole(count) }),
         ])))),
     ]);
@@ -122,7 +122,21 @@
     const horizon = goalward.run.front.standard_horizon;
     return tile("Time-outs on their way", `${late.count} of ${late.total}`, [
       note(`looked no further than ${horizon} steps from the goal when the clock ran out; ${W.interval(late)}`),
+      lateEpisodes("On their way", late.nearest),
+      lateEpisodes("Stuck", late.stuck),
     ], answer.is_doubted);
+  }
+
+  // The first few by name; the rest in the table, those nearest to the goal on top.
+  function lateEpisodes(title, positions) {
+    if (!positions.length) return null;
+    const row = (position) => goalward.run.episodes[position];
+    const names = positions.slice(0, 5).flatMap((position, i) => [
+      i ? ", " : " ", build("a", { href: goalward.route.freshLink(goalward.route.toEpisode(row(position).id)) }, named(row(position).id)),
+    ]);
+    const all = { view: "episodes", outcome: "time_out", sort: "final", desc: "0" };
+    const rest = positions.length > 5 ? [" and ", build("a", { href: goalward.route.freshLink(all), text: `${positions.length - 5} more` })] : [];
+    return build("p.answer-note", {}, [`${title}:`, ...names, ...rest]);
   }
 
   function usualSteps(answer) {
@@ -142,13 +156,11 @@
   }
 
   function inWords(front) {
-    const doubted = front.doubts.map((runs) => JSON.stringify(runs));
     const lead = front.sections.length ? front.sections[0].blocks : [];
-    const left = lead.filter(([, content]) => !doubted.includes(JSON.stringify(content)));
     const tasks = front.tasks.length > 1 ? byTask(front.tasks) : null;
-    if (!left.length && !tasks) return null;
+    if (!lead.length && !tasks) return null;
     return build("div.pair", {}, [
-      left.length ? panel("In words", build("div.prose", {}, W.blocks(left))) : null,
+      lead.length ? panel("In words", build("div.prose", {}, W.blocks(lead))) : null,
       tasks,
     ]);
   }
@@ -157,7 +169,7 @@
     return panel("By task", [
       build("p.how", { text: "Success rate of each task; the bar is its 95 % interval." }),
       build("ul.task-list", {}, tasks.map((task, index) => build("li", {}, [
-        build("a.task-name", { href: goalward.route.link({ view: "episodes", task: String(index) }), text: task.name || "(no name)" }),
+        build("a.task-name", { href: goalward.route.freshLink({ view: "episodes", task: String(index) }) }, named(task.name)),
         build("span.task-rate", { text: `${W.percent(task.value)} of ${task.total}` }),
         bar(task, task.name),
       ]))),
@@ -168,15 +180,20 @@
 
   function watch(front, isShort) {
     const found = goalward.run.watch;
+    const words = sectionOf(front, PLACED.watch);
     if (!found.length) {
-      const words = sectionOf(front, PLACED.watch);
       return isShort || !words.length ? null : panel(PLACED.watch, W.blocks(words));
     }
-    const how = "The largest setbacks, the longest stalls and the nearest misses. A card opens the player at that frame.";
+    const how = [
+      "The largest setbacks, the longest stalls and the nearest misses, as the value of ",
+      build("code", { text: front.methods[0].name }), " sees them. A card opens the player at that frame.",
+    ];
     return build("section.watch", {}, [
       build("h2", { text: PLACED.watch }),
-      isShort ? null : build("p.how", { text: how }),
+      isShort ? null : build("p.how", {}, how),
       build("div.cards", {}, found.map(card)),
+      // After the list that the cards show: how many events there are in all.
+      ...(isShort ? [] : words.filter(([kind]) => kind === "p").map(([, runs]) => build("p.how", {}, W.runs(runs)))),
     ]);
   }
 
@@ -189,7 +206,7 @@
       picture,
       build("span.card-text", {}, [
         build("span.card-head", {}, [
-          build("strong", { text: `Episode ${row.id}` }),
+          build("strong", {}, ["Episode ", named(row.id)]),
           W.badge(row.outcome),
         ]),
         build("span.card-reason", { text: found.reason }),
@@ -198,5 +215,14 @@
     ]);
   }
 
-  goalward.overview = { show, watch, panel };
+  // On the pages that show values: they are in doubt, and where that is said.
+  function doubtLine() {
+    if (!goalward.run.front.doubts.length) return null;
+    return build("p.doubt-line", {}, [
+      icon("warning", 16), build("span", {}, ["Do not rely on what these values say of time-outs: ",
+        build("a", { href: goalward.route.link({ view: "overview", id: null, frame: null }), text: "why" }), "."]),
+    ]);
+  }
+
+  goalward.overview = { show, watch, panel, doubtLine };
 })();

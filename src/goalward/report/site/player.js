@@ -1,7 +1,7 @@
 // One episode: all cameras in step, its curve under them, what happened and when.
 "use strict";
 (function () {
-  const { build, icon } = goalward;
+  const { build, icon, named } = goalward;
   const W = goalward.words;
   const SPEEDS = [0.25, 0.5, 1, 2, 4];
   let shown = null;
@@ -9,7 +9,7 @@
   // ---- which episode ------------------------------------------------------------------------
 
   function positionOf(id) {
-    return goalward.run.episodes.findIndex((row) => row.id === id);
+    return goalward.run.episodes.findIndex((row) => row.id === (id || ""));
   }
 
   // The episode before or after, in the order of the table.
@@ -67,7 +67,7 @@
     const curve = goalward.makeCurve({ episode, numFrames, onSeek });
     const transport = makeTransport(clock, episode, numFrames);
     const legend = makeLegend(run, episode, toggleMethod, changeLook);
-    const strip = eventStrip(episode, (frame) => jump(frame));
+    const strip = goalward.makeEvents(episode, (frame) => jump(frame));
     let methods = methodsIn(state);
     let wasPlaying = false;
     let noting = 0;
@@ -132,7 +132,7 @@
         views.length ? build(`div.cameras.cameras-${Math.min(views.length, 4)}`, {}, views.map((view) => view.figure)) : null,
         views.length ? null : build("p.how.no-video", { text: "No video in this report: the curve plays alone." }),
         transport.bar,
-        build("div.curve-panel", {}, [legend.bar, curve.area, legend.note]),
+        build("div.curve-panel", {}, [legend.bar, curve.area, legend.note, goalward.overview.doubtLine()]),
       ]),
       strip.section,
     ]);
@@ -183,9 +183,12 @@
     return build("header.episode-head", {}, [
       build("div.episode-nav", {}, [backLink(), build("span.turns", {}, [turn(-1, "Previous", "back"), turn(1, "Next", "forward")])]),
       build("div.episode-title", {}, [
-        build("h1", { text: `Episode ${row.id}` }), W.badge(row.outcome),
+        build("h1", { title: row.id }, ["Episode ", named(row.id)]), W.badge(row.outcome),
         row.held_out ? null : build("span.tag", { text: "trained on", title: "Its values are by networks that learned from it" }),
-        build("span.episode-facts", { text: [task, `${W.counted(row.frames, "frame")}${episode.cameras.length ? `, ${W.seconds(row.frames / episode.fps)}` : ""}`].filter((text) => text).join(" · ") }),
+        build("span.episode-facts", {}, [
+          task ? named(task) : null, task ? " · " : null,
+          `${W.counted(row.frames, "frame")}${episode.cameras.length ? `, ${W.seconds(row.frames / episode.fps)}` : ""}`,
+        ]),
         build("span.actions", {}, [
           build("button.small-button", { type: "button", id: "copy-link", onclick: () => goalward.copy(location.href, "Link") }, [icon("link", 14), " Copy link"]),
           episode.sheet.length
@@ -208,7 +211,7 @@
     video.muted = true;
     video.addEventListener("click", () => shown && shown.clock.toggle());
     video.addEventListener("error", () => {
-      if (video.getAttribute("src")) video.replaceWith(build("p.no-picture", { text: "This browser cannot play this video." }));
+      if (video.getAttribute("src")) video.replaceWith(build("p.no-picture", { text: "This video is missing or cannot be played here. If its file is gone, `goalward report` makes it again." }));
     });
     return { video, figure: build("figure.camera", {}, [video, caption]) };
   }
@@ -220,12 +223,18 @@
     const button = (name, label, act) => build("button.round-button", { type: "button", "aria-label": label, title: label, onclick: act }, icon(name, 16));
     const play = button("play", "Play (space)", clock.toggle);
     play.classList.add("play");
-    const counter = build("output.counter", { "aria-label": "Frame" });
+    const count = build("span");
+    const counter = build("output.counter", { "aria-label": "Frame" }, [build("span.turn-word", { text: "frame " }), count]);
     const speed = build("select", { "aria-label": "Speed", id: "speed", onchange: () => clock.setSpeed(Number(speed.value)) },
       SPEEDS.map((value) => build("option", { value, text: `${value}×`, selected: value === 1 })));
     const help = build("button.small-button.help-button", { type: "button", onclick: () => goalward.keys.help() }, [icon("keys", 16), build("span.turn-word", { text: "Keys" })]);
+    // Chosen by a pointer, a speed lets the keys go: space plays again.
+    let isPointed = false;
+    speed.addEventListener("pointerdown", () => (isPointed = true));
+    speed.addEventListener("keydown", () => (isPointed = false));
+    speed.addEventListener("change", () => isPointed && speed.blur());
     const setFrame = (frame) => {
-      counter.textContent = `${W.whole(frame)} / ${W.whole(last)}${episode.cameras.length ? ` · ${W.seconds(frame / episode.fps)}` : ""}`;
+      count.textContent = `${W.whole(frame)} / ${W.whole(last)}${episode.cameras.length ? ` · ${W.seconds(frame / episode.fps)}` : ""}`;
     };
     return {
       bar: build("div.transport", {}, [
@@ -248,7 +257,7 @@
       const chip = build("button.chip.method", {
         type: "button", "data-method": method.name, onclick: () => toggle(m),
         style: { "--light": method.colours.light, "--dark": method.colours.dark },
-      }, [build("span.swatch"), build("span", { text: method.name }), reading]);
+      }, [build("span.swatch"), build("span.method-name", { text: method.name }), reading]);
       return { chip, reading };
     });
     const scales = ["value", "steps"].map((scale) => build("button.segment", {
@@ -279,33 +288,7 @@
     };
   }
 
-  // ---- events -------------------------------------------------------------------------------
-
-  function eventStrip(episode, jump) {
-    const cards = episode.events.map((event) => build(`button.event-card.${event.kind}`, {
-      type: "button", onclick: () => jump(event.frame), "data-frame": event.frame,
-    }, [
-      event.thumb ? build("img", { src: event.thumb, alt: "", loading: "lazy" }) : null,
-      build("span.event-text", {}, [
-        build("span.event-kind", {}, [icon(event.kind, 13), W.KINDS[event.kind] || event.kind]),
-        event.words ? build("span.event-words", { text: event.words }) : null,
-        build("span.event-frame", { text: `frame ${event.frame}` }),
-      ]),
-    ]));
-    const section = build("section.events", {}, [
-      build("h2", { text: "What happened" }),
-      cards.length
-        ? build("div.event-cards", {}, cards)
-        : build("p.how", { text: "Nothing stands out: no setback, no stall, no recovery by the rules for events." }),
-    ]);
-    return {
-      section,
-      setFrame: (frame) => cards.forEach((card, i) => {
-        const { start, end, frame: at } = episode.events[i];
-        card.classList.toggle("now", frame === at || (frame >= start && frame <= end));
-      }),
-    };
-  }
+  // ---- the keyboard's way -------------------------------------------------------------------
 
   function turn(direction) {
     if (!shown) return;

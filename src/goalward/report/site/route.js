@@ -58,6 +58,8 @@
     go,
     note,
     link,
+    // Nothing of what is chosen now: an answer's number leads to just so many rows.
+    freshLink: address,
     toEpisode,
     toTable: { view: "episodes", id: null, frame: null },
     onChange: (listener) => listeners.push(listener),
