@@ -35,7 +35,7 @@ from goalward.values.table import ValueTable, read_values
 # Part of every digest: raise it when the same inputs would give other files.
 _RECIPE = 1
 # The same for scores, tables, figures and summary, which need no new training.
-_REPORT = 3
+_REPORT = 4
 
 # Hears the name of a step and whether it was found done.
 OnStep = Callable[[str, bool], None]

@@ -3,7 +3,6 @@
 (function () {
   const { build, icon, named } = goalward;
   const W = goalward.words;
-  const SPEEDS = [0.25, 0.5, 1, 2, 4];
   let shown = null;
 
   // ---- which episode ------------------------------------------------------------------------
@@ -65,7 +64,7 @@
       onPlaying,
     });
     const curve = goalward.makeCurve({ episode, numFrames, onSeek });
-    const transport = makeTransport(clock, episode, numFrames);
+    const transport = goalward.makeTransport(clock, episode, numFrames);
     const legend = makeLegend(run, episode, toggleMethod, changeLook);
     const strip = goalward.makeEvents(episode, (frame) => jump(frame));
     let methods = methodsIn(state);
@@ -214,39 +213,6 @@
       if (video.getAttribute("src")) video.replaceWith(build("p.no-picture", { text: "This video is missing or cannot be played here. If its file is gone, `goalward report` makes it again." }));
     });
     return { video, figure: build("figure.camera", {}, [video, caption]) };
-  }
-
-  // ---- play, step, speed --------------------------------------------------------------------
-
-  function makeTransport(clock, episode, numFrames) {
-    const last = numFrames - 1;
-    const button = (name, label, act) => build("button.round-button", { type: "button", "aria-label": label, title: label, onclick: act }, icon(name, 16));
-    const play = button("play", "Play (space)", clock.toggle);
-    play.classList.add("play");
-    const count = build("span");
-    const counter = build("output.counter", { "aria-label": "Frame" }, [build("span.turn-word", { text: "frame " }), count]);
-    const speed = build("select", { "aria-label": "Speed", id: "speed", onchange: () => clock.setSpeed(Number(speed.value)) },
-      SPEEDS.map((value) => build("option", { value, text: `${value}×`, selected: value === 1 })));
-    const help = build("button.small-button.help-button", { type: "button", onclick: () => goalward.keys.help() }, [icon("keys", 16), build("span.turn-word", { text: "Keys" })]);
-    // Chosen by a pointer, a speed lets the keys go: space plays again.
-    let isPointed = false;
-    speed.addEventListener("pointerdown", () => (isPointed = true));
-    speed.addEventListener("keydown", () => (isPointed = false));
-    speed.addEventListener("change", () => isPointed && speed.blur());
-    const setFrame = (frame) => {
-      count.textContent = `${W.whole(frame)} / ${W.whole(last)}${episode.cameras.length ? ` · ${W.seconds(frame / episode.fps)}` : ""}`;
-    };
-    return {
-      bar: build("div.transport", {}, [
-        button("back", "One frame back (left arrow)", () => clock.step(-1)), play,
-        button("forward", "One frame on (right arrow)", () => clock.step(1)), counter, build("span.spring"), speed, help,
-      ]),
-      setFrame,
-      setPlaying: (isPlaying) => {
-        goalward.replace(play, icon(isPlaying ? "pause" : "play", 16));
-        play.setAttribute("aria-label", isPlaying ? "Pause (space)" : "Play (space)");
-      },
-    };
   }
 
   // ---- methods ------------------------------------------------------------------------------
