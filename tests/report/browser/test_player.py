@@ -57,6 +57,15 @@ def test_the_cursor_moves_with_the_video(demo_report, open_report, late):
     assert page.inner_text(".cursor-label") == str(stopped)
 
 
+def test_the_number_of_a_late_frame_stays_on_one_line(demo_report, open_report, late):
+    page = open_report(demo_report).open_episode(late)
+    heights = page.evaluate(
+        "[7, 4999].map((frame) => { const label = document.querySelector('.cursor-label');"
+        " label.textContent = frame; return label.offsetHeight; })"
+    )
+    assert heights[0] == heights[1]
+
+
 def test_cameras_play_in_step_and_stop_at_the_end(demo_report, open_report, late):
     reader = open_report(demo_report)
     page = reader.open_episode(f"{late}&frame=50")
