@@ -192,6 +192,15 @@ def test_everything_has_a_key(demo_report, open_report, late):
     page.wait_for_selector("table.episodes")
 
 
+def test_what_is_noted_on_the_way_out_does_not_lead_back(demo_report, open_report, late):
+    """The frame is noted in the address a moment after it is shown; by then one may have left."""
+    reader = open_report(demo_report)
+    page = reader.open_episode(late)
+    page.evaluate("goalward.route.go(goalward.route.toTable); goalward.route.note({ frame: '7' })")
+    page.wait_for_selector("table.episodes")
+    assert reader.address == "episodes"
+
+
 def test_next_and_previous_follow_the_order_of_the_table(demo_report, open_report):
     reader = open_report(demo_report)
     page = reader.open("#episodes?sort=frames&desc=0&outcome=success")

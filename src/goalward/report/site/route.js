@@ -4,6 +4,9 @@
   const VIEWS = ["overview", "episodes", "episode"];
   const listeners = [];
   let current = parsed();
+  // The address that `current` was read from. Where it has changed since, the reader is on the way
+  // to somewhere else, and what is noted of the old place would lead back to it.
+  let seen = location.hash;
 
   // #episode?id=12&frame=40&sort=setback -> {view: "episode", id: "12", ...}; all are texts.
   function parsed() {
@@ -33,9 +36,11 @@
 
   // The same place in another state: no new entry.
   function note(changes) {
+    if (location.hash !== seen) return;
     current = { ...current, ...changes };
     const next = address(current);
     if (next !== location.hash) history.replaceState(null, "", next);
+    seen = location.hash;
   }
 
   // Sorting and filters stay with the reader when an episode is opened and closed.
@@ -50,6 +55,7 @@
   window.addEventListener("hashchange", () => {
     const before = current;
     current = parsed();
+    seen = location.hash;
     for (const listener of listeners) listener(current, before);
   });
 
