@@ -1,5 +1,7 @@
 import errno
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,30 @@ def test_folders_are_made_and_the_file_is_readable(tmp_path: Path):
     umask = os.umask(0)
     os.umask(umask)
     assert target.stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+def test_threads_leave_the_umask_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """To see the umask is to change it, for all threads: two at once would keep the wrong one."""
+    umask = os.umask
+
+    def slow_umask(mask: int) -> int:
+        before = umask(mask)
+        time.sleep(0.003)
+        return before
+
+    def write(number: int) -> None:
+        with written_whole(tmp_path / f"{number}.txt") as temporary:
+            temporary.write_text("x")
+
+    before = umask(0o022)
+    monkeypatch.setattr(os, "umask", slow_umask)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(write, range(40)))
+        assert umask(0o022) == 0o022
+        assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o644}
+    finally:
+        umask(before)
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path):

@@ -1,5 +1,7 @@
 """`goalward truth`: stopped, resumed, extended, refused; the table is the same in the end."""
 
+import itertools
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +16,7 @@ from goalward.cli.truth import truth_command
 from goalward.errors import GoalwardError
 from goalward.metrics.frame_truth import read_truth
 from goalward.simulate.data_set import SimulatedDataSet, SimulationSettings
+from goalward.simulate.truth import sample_frames
 from simulate.walk_world import write_traces
 
 TESTS = Path(__file__).parent.parent
@@ -137,10 +140,14 @@ def test_stopped_it_keeps_what_is_finished_and_goes_on(tmp_path, how):
         assert process.returncode == 130
         assert told.count("\n") == 2, told
         assert told.endswith("of 48 futures: the same command goes on)\ninterrupted\n")
-        # At most one of two workers was ahead of the first unfinished frame by so much.
-        num_kept = pq.read_table(slow / "truth.parquet").num_rows
-        assert num_kept % 4 == 0
-        assert 4 * (num_finished - 3) <= num_kept <= 4 * num_finished
+        # All that is finished before the first frame that is not, block by block.
+        traces = {str(i): SimulatedDataSet(slow).trace_file(i) for i in range(12)}
+        points = sample_frames(traces, 6, seed=0)
+        noted = [json.loads(line) for line in lines.read_text().splitlines()[1:]]
+        finished = {(one["episode"], one["frame"], one["branches"][0]) for one in noted}
+        begun = [(point.episode_id, point.frame, first) for first in (0, 4) for point in points]
+        in_order = list(itertools.takewhile(finished.__contains__, begun))
+        assert pq.read_table(slow / "truth.parquet").num_rows == 4 * len(in_order)
     truth_command(slow, frames=6, rollouts=8, workers=2)
     whole = write_data_set(tmp_path / "whole", policy="slow")
     truth_command(whole, frames=6, rollouts=8, workers=2)

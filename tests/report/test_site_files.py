@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,10 @@ from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 import goalward.report
 from goalward.errors import GoalwardError, RolloutError
 from goalward.report.site_files import script_text, write_report
+from goalward.report.site_media import videos_in_order
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
+from goalward.rollouts.frames import ArrayFrames
 
 SITE = Path(goalward.report.__file__).parent / "site"
 SHAPES = {"front": (32, 48), "wrist": (32, 32)}
@@ -263,3 +266,23 @@ def test_the_page_asks_for_nothing_from_outside_and_writes_no_markup():
 def test_reports_are_written_without_torch():
     code = "import sys, goalward.report.site_files; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_interrupt_does_not_wait_for_a_video(tmp_path):
+    class Slow(ArrayFrames):
+        def __iter__(self):
+            for frame in self.frames:
+                time.sleep(0.02)
+                yield frame
+
+    # A minute each.
+    cameras = {"front": Slow(np.zeros((3000, 16, 16, 3), np.uint8))}
+    episodes = [Episode(str(i), 3000, Outcome.TIME_OUT, cameras=cameras) for i in range(3)]
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), videos_in_order(episodes, tmp_path, 480):
+        while not any((tmp_path / "videos").glob(".*")):
+            time.sleep(0.01)
+            assert time.monotonic() - started < 20
+        raise KeyboardInterrupt
+    assert time.monotonic() - started < 20
+    assert list((tmp_path / "videos").iterdir()) == []

@@ -4,12 +4,7 @@ Each picture carries its number as black and white blocks, which no codec blurs 
 """
 
 import itertools
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -24,11 +19,10 @@ from rollout_files.videos import remux
 import goalward
 from goalward.errors import GoalwardError, RolloutError
 from goalward.rollouts.browser_video import (
-    BrowserVideo,
     HowMade,
+    StoppedError,
     browser_video_name,
     write_browser_video,
-    write_browser_videos,
 )
 from goalward.rollouts.frames import ArrayFrames, EncodedFrames, FlippedFrames
 from goalward.rollouts.mp4_tables import read_tables
@@ -339,111 +333,17 @@ def test_the_same_frames_give_the_same_bytes(tmp_path, two_episodes):
         assert written[0] == written[1]
 
 
-# ---- many of them --------------------------------------------------------------------------------
+# ---- in a thread ---------------------------------------------------------------------------------
 
 
-def test_videos_are_made_once_and_the_unwanted_go(tmp_path, two_episodes):
-    folder = tmp_path / "videos"
-    videos = [BrowserVideo(part(two_episodes, 0, 45)), BrowserVideo(part(two_episodes, 45, 77))]
-    calls: list[tuple[int, int]] = []
-    names = write_browser_videos(videos, folder, 2, lambda *numbers: calls.append(numbers))
-    assert names == tuple(video.name for video in videos)
-    assert calls == [(0, 2), (1, 2), (2, 2)]
-    assert sorted(file.name for file in folder.iterdir()) == sorted(str(name) for name in names)
-    written = (folder / videos[0].name).stat().st_mtime_ns
-    (folder / "notes.txt").write_text("mine")
-    (folder / f"{'0' * 32}.mp4").write_text("no longer wanted")
-    abandoned, fresh = folder / f".{'1' * 32}.mp4.abc.mp4", folder / f".{'2' * 32}.mp4.abc.mp4"
-    abandoned.touch()
-    fresh.touch()
-    os.utime(abandoned, (0, 0))
-    assert write_browser_videos(videos[:1], folder) == (videos[0].name,)
-    assert {file.name for file in folder.iterdir()} == {videos[0].name, "notes.txt", fresh.name}
-    assert (folder / videos[0].name).stat().st_mtime_ns == written
-
-
-def test_one_damaged_video_does_not_take_the_others_with_it(tmp_path, two_episodes):
-    gone = VideoFrames(tmp_path / "gone.mp4", np.arange(3) / 10, 10.0)
-    videos = [BrowserVideo(gone), BrowserVideo(part(two_episodes, 0, 45))]
-    error, name = write_browser_videos(videos, tmp_path / "videos", 2)
-    assert isinstance(error, RolloutError)
-    assert "gone.mp4" in str(error)
-    assert [file.name for file in (tmp_path / "videos").iterdir()] == [name]
-
-
-def test_the_same_frames_twice_are_one_file(tmp_path):
-    source = ArrayFrames(numbered(range(30)))
-    names = write_browser_videos([BrowserVideo(source), BrowserVideo(source)], tmp_path, 2)
-    assert names[0] == names[1]
-    assert [file.name for file in tmp_path.iterdir()] == [names[0]]
-
-
-def test_a_folder_that_cannot_be_written_ends_it_at_once(tmp_path):
-    (tmp_path / "file").write_text("")
-    videos = [BrowserVideo(ArrayFrames(numbered([number]))) for number in range(5)]
-    with pytest.raises(GoalwardError, match="cannot be written"):
-        write_browser_videos(videos, tmp_path / "file")
-
-
-def test_no_videos_are_no_work(tmp_path):
-    assert write_browser_videos([], tmp_path / "videos") == ()
-
-
-def test_threads_leave_the_umask_as_it_was(tmp_path, monkeypatch):
-    """To see the umask is to change it, for all threads: two at once would keep the wrong one."""
-    umask = os.umask
-
-    def slow_umask(mask: int) -> int:
-        before = umask(mask)
-        time.sleep(0.003)
-        return before
-
-    before = umask(0o022)
-    monkeypatch.setattr(os, "umask", slow_umask)
-    try:
-        videos = [BrowserVideo(ArrayFrames(numbered([number]))) for number in range(40)]
-        write_browser_videos(videos, tmp_path, 4)
-        assert umask(0o022) == 0o022
-        assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o644}
-    finally:
-        umask(before)
-
-
-SLOW_VIDEOS = """
-import sys, time
-import numpy as np
-from pathlib import Path
-from goalward.rollouts.browser_video import BrowserVideo, write_browser_videos
-from goalward.rollouts.frames import ArrayFrames
-
-class Slow(ArrayFrames):
-    def __iter__(self):
-        for frame in self.frames:
-            time.sleep(0.05)
-            yield frame
-
-videos = [BrowserVideo(Slow(np.full((2000, 16, 16, 3), n, np.uint8))) for n in range(6)]
-print("started", flush=True)
-try:
-    write_browser_videos(videos, Path(sys.argv[1]), 2)
-except KeyboardInterrupt:
-    sys.exit(130)
-"""
-
-
-def test_an_interrupt_stops_all_threads_and_leaves_nothing(tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-c", SLOW_VIDEOS, str(tmp_path)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    with process:
-        process.stdout.readline()
-        deadline = time.monotonic() + 30
-        while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        interrupted = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 130
-        # Whole videos would take 100 s each.
-        assert time.monotonic() - interrupted < 10
+def test_a_video_that_is_no_longer_wanted_is_given_up(tmp_path):
+    asked = iter([False] * 5 + [True])
+    with pytest.raises(StoppedError):
+        write_browser_video(
+            ArrayFrames(numbered(range(30))),
+            tmp_path / "video.mp4",
+            10,
+            is_stopped=lambda: next(asked),
+        )
+    assert next(asked, None) is None
     assert list(tmp_path.iterdir()) == []

@@ -2,8 +2,9 @@
 
 import os
 import re
+import threading
 import time
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -65,15 +66,24 @@ class EpisodeMedia:
 def videos_in_order(
     episodes: Sequence[Episode], folder: Path, max_height: int
 ) -> Generator[Iterator[tuple[CameraVideo, ...]]]:
-    """For each episode, in order, its videos; those that come next are being made meanwhile."""
+    """For each episode, in order, its videos; those that come next are being made meanwhile.
+
+    What is not finished when the block ends is given up: an interrupt must not wait for a video.
+    """
+    is_over = threading.Event()
     pool = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS), "report video")
     try:
-        yield pool.map(lambda episode: _write_videos(episode, folder, max_height), episodes)
+        yield pool.map(
+            lambda episode: _write_videos(episode, folder, max_height, is_over.is_set), episodes
+        )
     finally:
+        is_over.set()
         pool.shutdown(cancel_futures=True)
 
 
-def _write_videos(episode: Episode, folder: Path, max_height: int) -> tuple[CameraVideo, ...]:
+def _write_videos(
+    episode: Episode, folder: Path, max_height: int, is_stopped: Callable[[], bool]
+) -> tuple[CameraVideo, ...]:
     """Write what is not there yet; names tell the content, so what is there is right.
 
     A camera that cannot be decoded is told and left out: one damaged file is no reason to show
@@ -85,7 +95,7 @@ def _write_videos(episode: Episode, folder: Path, max_height: int) -> tuple[Came
         try:
             file = folder / "videos" / browser_video_name(source, fps, max_height)
             if not file.is_file():
-                write_browser_video(source, file, fps, max_height=max_height)
+                write_browser_video(source, file, fps, max_height=max_height, is_stopped=is_stopped)
             address = f"videos/{file.name}"
             videos.append(CameraVideo(name, address, width=source.width, height=source.height))
         except RolloutError as error:

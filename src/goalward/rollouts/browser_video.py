@@ -6,15 +6,8 @@ first, a key frame at least every 60 frames, so that dragging along the curve fi
 once. Frame i is shown at i / fps.
 """
 
-import functools
-import re
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from enum import StrEnum
-from fractions import Fraction
 from pathlib import Path
 
 import av
@@ -36,10 +29,6 @@ _COPIED_HEIGHTS = 1.5
 # Another number where the same settings give other videos.
 _VERSION = 1
 
-_OUR_NAMES = re.compile(r"[0-9a-f]{32}\.mp4")
-_LEFT_BEHIND = re.compile(r"\.[0-9a-f]{32}\.mp4\..+\.mp4")
-_LEFT_BEHIND_S = 3600
-
 
 class HowMade(StrEnum):
     """Copied: the coded frames as they were. Encoded: decoded and coded anew, which costs time."""
@@ -48,17 +37,8 @@ class HowMade(StrEnum):
     ENCODED = "encoded"
 
 
-@dataclass(frozen=True, eq=False)
-class BrowserVideo:
-    """A video that is wanted."""
-
-    source: FrameSource
-    fps: float = DEFAULT_FPS
-    max_height: int = MAX_HEIGHT
-
-    @functools.cached_property
-    def name(self) -> str:
-        return browser_video_name(self.source, self.fps, self.max_height)
+class StoppedError(Exception):
+    """Whoever wanted the video is gone."""
 
 
 def browser_video_name(source: FrameSource, fps: float, max_height: int = MAX_HEIGHT) -> str:
@@ -73,70 +53,21 @@ def browser_video_name(source: FrameSource, fps: float, max_height: int = MAX_HE
 
 
 def write_browser_video(
-    source: FrameSource, path: Path, fps: float, *, max_height: int = MAX_HEIGHT
+    source: FrameSource,
+    path: Path,
+    fps: float,
+    *,
+    max_height: int = MAX_HEIGHT,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> HowMade:
     """Write the frames as a video for browsers, and say how.
 
     Coded frames are copied where a browser plays them as they are. Whether each of them decodes
     is not tried then. Anything else is coded anew; frames that cannot be read are a RolloutError,
-    and no file.
+    and no file. Where it runs in a thread nobody can interrupt, `is_stopped` is asked at every
+    frame; then it ends with a StoppedError, and no file.
     """
-    return _write(source, path, frame_rate(fps), max_height, lambda: False)
-
-
-def write_browser_videos(
-    videos: Sequence[BrowserVideo],
-    folder: Path,
-    workers: int = 2,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
-) -> tuple[str | RolloutError, ...]:
-    """For each video its name in the folder, or why there is none.
-
-    Videos that are there already are not made again; those that are no longer wanted go. Other
-    files stay. `on_progress` counts videos. Workers are threads: coding holds no lock of Python's,
-    and two of them are 1.7 times as fast as one (benchmarks/browser_video.py).
-    """
-    is_stopped = threading.Event()
-    claimed: dict[str, threading.Lock] = {}
-
-    def made(video: BrowserVideo) -> str | RolloutError:
-        try:
-            name = video.name
-            # Two cameras with the same frames: one waits for the other.
-            with claimed.setdefault(name, threading.Lock()):
-                if not is_stopped.is_set() and not (folder / name).is_file():
-                    rate = frame_rate(video.fps)
-                    _write(video.source, folder / name, rate, video.max_height, is_stopped.is_set)
-            return name
-        except RolloutError as error:
-            return error
-
-    on_progress(0, len(videos))
-    with ThreadPoolExecutor(max(1, workers), "browser video") as pool:
-        try:
-            futures = [pool.submit(made, video) for video in videos]
-            for num_made, future in enumerate(as_completed(futures), start=1):
-                future.result()  # a full disk ends it now, not after the last video
-                on_progress(num_made, len(videos))
-            results = tuple(future.result() for future in futures)
-        finally:
-            is_stopped.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-    _remove_others(folder, {name for name in results if isinstance(name, str)})
-    return results
-
-
-class _StoppedError(Exception):
-    """Whoever wanted the video is gone."""
-
-
-def _write(
-    source: FrameSource,
-    path: Path,
-    rate: Fraction,
-    max_height: int,
-    is_stopped: Callable[[], bool],
-) -> HowMade:
+    rate = frame_rate(fps)
     if max_height < MIN_SIDE:
         raise GoalwardError(f"videos must be {MIN_SIDE} pixels high at least, got {max_height}")
     if isinstance(source, VideoFrames):
@@ -147,7 +78,7 @@ def _write(
     with VideoWriter(path, float(rate), for_browser=True) as video:
         for picture in _resized(source, max_height):
             if is_stopped():
-                raise _StoppedError
+                raise StoppedError
             video.add(picture)
             num_frames += 1
         if num_frames != source.num_frames:
@@ -181,18 +112,3 @@ def _times_larger(height: int, width: int) -> int:
     (2, 1, 1)
     """
     return max(1, min(-(-MIN_SIDE // min(height, width)), MAX_SIDE // max(height, width)))
-
-
-def _remove_others(folder: Path, names: set[str]) -> None:
-    """Videos that nobody wants any more, and what a killed process left of its own."""
-    if not folder.is_dir():
-        return
-    for path in folder.iterdir():
-        if _OUR_NAMES.fullmatch(path.name):
-            is_useless = path.name not in names
-        elif _LEFT_BEHIND.fullmatch(path.name):
-            is_useless = time.time() - path.stat().st_mtime > _LEFT_BEHIND_S
-        else:
-            continue
-        if is_useless:
-            path.unlink(missing_ok=True)

@@ -1,6 +1,5 @@
 """Pictures as a video file that comes out the same, byte by byte, every time."""
 
-import threading
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
@@ -37,9 +36,6 @@ BROWSER_OPTIONS = OPTIONS | {"preset": "veryfast"}
 _MAX_DENOMINATOR = 100_000
 _MAX_FPS = 1000
 
-# Giving a file its name looks at the umask, which belongs to the process and not to a thread.
-_FINISHING = threading.Lock()
-
 
 def frame_rate(fps: float) -> Fraction:
     """Frames per second as the fraction that was meant.
@@ -62,15 +58,12 @@ def mp4_in_the_making(path: Path, *, faststart: bool = False) -> Generator[Any]:
     it has the last. PyAV's own types do not say what its containers take.
     """
     options = {"movflags": "faststart"} if faststart else {}
-    with ExitStack() as file:
-        temporary = file.enter_context(written_whole(path))
+    with written_whole(path) as temporary:
         try:
             with av.open(str(temporary), "w", format="mp4", options=options) as container:
                 yield container
         except av.error.FFmpegError as error:
             raise GoalwardError(f"{path}: the video cannot be written ({error})") from error
-        with _FINISHING:
-            file.close()
 
 
 class VideoWriter:
