@@ -6,9 +6,15 @@ from pathlib import Path
 SIMULATE = Path(__file__).parent / "src" / "goalward" / "simulate"
 # What a module needs, beyond what is always installed.
 NEEDS = {
-    "mujoco": ["mujoco_module", "mujoco_state", "cameras", "cloth", "cloth_operator"],
-    "robosuite": ["robosuite_world", "square", "square_policy", "pick", "pick_policy"],
-    "libero": ["libero", "libero_policy"],
+    "mujoco": [
+        *("worlds/mujoco_module", "worlds/mujoco_state", "worlds/cameras", "worlds/cloth"),
+        "policies/cloth_operator",
+    ],
+    "robosuite": [
+        *("worlds/robosuite_world", "worlds/square", "worlds/pick"),
+        *("policies/square_policy", "policies/pick_policy"),
+    ],
+    "libero": ["worlds/libero", "policies/libero_policy"],
 }
 collect_ignore = [
     str(SIMULATE / f"{module}.py")

@@ -17,9 +17,9 @@ from functools import partial
 from pathlib import Path
 
 from decode import make_videos
-from goalward.rollouts.browser_video import HowMade, write_browser_video
-from goalward.rollouts.video import VideoFrames
-from goalward.rollouts.video_index import read_index
+from goalward.rollouts.video.browser import HowMade, write_browser_video
+from goalward.rollouts.video.index import read_index
+from goalward.rollouts.video.reading import VideoFrames
 
 ROUNDS = 3
 NUM_VIDEOS = 8

@@ -21,8 +21,8 @@ from av.video.stream import VideoStream
 from PIL import Image
 
 import goalward
-from goalward.rollouts.video import VideoFrames
-from goalward.rollouts.video_index import read_index
+from goalward.rollouts.video.index import read_index
+from goalward.rollouts.video.reading import VideoFrames
 
 ROUNDS = 5
 EXAMPLE = Path(__file__).parent.parent / "examples" / "libero_rollouts"

@@ -33,8 +33,8 @@ import numpy as np
 import numpy.typing as npt
 
 import goalward
-from goalward.metrics.frame_truth import TRUTH_FILE, FrameTruth, read_truth
-from goalward.simulate.trace import Trace
+from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth, read_truth
+from goalward.simulate.recording.trace import Trace
 from goalward.values.events import Event, EventKind, EventRules, find_events, table_events
 from goalward.values.table import ValueTable, read_values
 

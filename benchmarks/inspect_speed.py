@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import goalward
-from goalward.rollouts import inspection, video
+from goalward.rollouts import inspection
+from goalward.rollouts.video import reading as video
 
 NUM_EPISODES, NUM_FRAMES, FPS = 1000, 300, 10
 CAMERAS = ("observation.images.front", "observation.images.wrist")

@@ -17,8 +17,8 @@ import torch
 
 import goalward
 from goalward.training.fit import train
+from goalward.training.frames import Recording, recording
 from goalward.training.presets import PRESETS
-from goalward.training.recording import Recording, recording
 from goalward.training.runs import all_runs, plan_run
 
 METHODS = ("liveness", "liveness-nb", "td", "mc", "mc-dist")

@@ -26,9 +26,9 @@ import torch
 import goalward
 from goalward.rollouts.dataset import Rollouts
 from goalward.training.fit import anchor_values
+from goalward.training.frames import recording
 from goalward.training.inputs import FeatureRows
 from goalward.training.presets import hyperparameters
-from goalward.training.recording import recording
 from goalward.values.fitted import Fitted, fit
 
 GOAL, CARRY, HORIZON = 40, 12, 80

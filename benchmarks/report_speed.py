@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from goalward.config import PAPER_METHODS, EvaluationConfig
-from goalward.report.site_files import write_report
+from goalward.report.pages.files import write_report
 from goalward.rollouts.episode import Outcome
 from goalward.run_folder import RunFolder
 from goalward.values.finished_run import FinishedRun, RunEpisode

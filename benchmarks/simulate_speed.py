@@ -8,15 +8,15 @@ import argparse
 import os
 import time
 
-from goalward.simulate.gl import choose_gl
+from goalward.simulate.worlds.gl import choose_gl
 
 # Both count only before numpy and mujoco are there.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 choose_gl()
 
 from goalward.seeds import generator  # noqa: E402
-from goalward.simulate.cameras import Cameras  # noqa: E402
 from goalward.simulate.tasks import find_task  # noqa: E402
+from goalward.simulate.worlds.cameras import Cameras  # noqa: E402
 
 
 def seconds_per_frame(task: str, num_steps: int, num_pictures: int, size: int) -> tuple[float, ...]:

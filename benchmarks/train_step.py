@@ -17,10 +17,10 @@ import torch
 
 import goalward
 from goalward.training.fit import batch_trainer
+from goalward.training.frames import Recording, recording
 from goalward.training.inputs import FeatureRows
 from goalward.training.presets import hyperparameters
 from goalward.training.problem import problem
-from goalward.training.recording import Recording, recording
 from goalward.training.runs import plan_run
 from goalward.training.step import initial_state
 

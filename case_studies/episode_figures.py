@@ -19,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 import goalward
-from goalward.metrics.frame_truth import TRUTH_FILE, read_truth
-from goalward.report.episode_figure import Moment, episode_figure
-from goalward.report.episode_sheet import filled, known_values
-from goalward.report.figures import save_figure
+from goalward.metrics.truth.frame_truth import TRUTH_FILE, read_truth
+from goalward.report.figures.episode import Moment, episode_figure
+from goalward.report.figures.scores import save_figure
+from goalward.report.figures.sheet import filled, known_values
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
-from goalward.simulate.data_set import SimulatedDataSet
+from goalward.simulate.recording.data_set import SimulatedDataSet
 from goalward.values.table import ValueTable, read_values
 
 FloatArray = npt.NDArray[np.floating]

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 import goalward
-from goalward.metrics.endings import Endings
-from goalward.metrics.paper_metrics import composite_share, failure_share, success_share
-from goalward.metrics.weighing import scores_by_run
+from goalward.metrics.scores.paper_metrics import composite_share, failure_share, success_share
+from goalward.metrics.uncertainty.weighing import scores_by_run
+from goalward.rollouts.endings import Endings
 from goalward.seeds import generator
 from goalward.values.table import read_values
 

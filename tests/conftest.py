@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goalward.simulate.gl import choose_gl
+from goalward.simulate.worlds.gl import choose_gl
 
 # Started in the background by some shells, this process ignores Ctrl-C, and so would the commands
 # that tests start and interrupt.
@@ -21,9 +21,9 @@ def pytest_sessionstart() -> None:
     """Where simulators are required, as in CI, their tests may not skip: nothing runs without."""
     if not os.environ.get("GOALWARD_REQUIRE_SIMULATORS"):
         return
-    from goalward.simulate.cameras import Cameras
-    from goalward.simulate.cloth import ClothWorld
-    from goalward.simulate.robosuite_world import RobosuiteWorld
+    from goalward.simulate.worlds.cameras import Cameras
+    from goalward.simulate.worlds.cloth import ClothWorld
+    from goalward.simulate.worlds.robosuite_world import RobosuiteWorld
 
     assert RobosuiteWorld
     with Cameras(ClothWorld(), 16) as cameras:

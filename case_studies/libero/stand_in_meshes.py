@@ -26,7 +26,7 @@ from PIL import Image
 
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
-from goalward.simulate.libero_assets import STAND_INS_FILE, missing_files, stand_ins
+from goalward.simulate.worlds.libero_assets import STAND_INS_FILE, missing_files, stand_ins
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -24,9 +24,9 @@ import numpy.typing as npt
 
 from goalward.files import written_whole
 from goalward.seeds import generator
-from goalward.simulate.hand_motion import shaken
-from goalward.simulate.square import SquareWorld
-from goalward.simulate.square_policy import SquareHabits, SquareScript
+from goalward.simulate.policies.hand_motion import shaken
+from goalward.simulate.policies.square_policy import SquareHabits, SquareScript
+from goalward.simulate.worlds.square import SquareWorld
 
 TIME_OUT = 200
 ACTION_NOISE = 0.15

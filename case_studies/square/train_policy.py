@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from goalward.simulate.diffusion_net import Denoiser, Sizes, window_rows, write_denoiser
+from goalward.simulate.policies.diffusion_net import Denoiser, Sizes, window_rows, write_denoiser
 
 WARM_UP_STEPS = 500
 WEIGHT_DECAY = 1e-4

@@ -14,7 +14,7 @@ from goalward.cli.evaluate import evaluate_command
 from goalward.cli.predict import predict_command
 from goalward.cli.read_arguments import ReadArguments
 from goalward.config import read_toml
-from goalward.metrics.frame_truth import FrameTruth
+from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.rollouts.findings import LeftOut
 from goalward.values.table import read_values
 

@@ -124,7 +124,7 @@ def test_a_damaged_video_is_named_with_its_episode(run, monkeypatch, target):
     def fail(*_, **__):
         raise RolloutError("file-000.mp4: frame 2 of the episode is damaged")
 
-    monkeypatch.setattr("goalward.rollouts.video.VideoFrames.__iter__", fail)
+    monkeypatch.setattr("goalward.rollouts.video.reading.VideoFrames.__iter__", fail)
     monkeypatch.setattr("goalward.exports.rerun_recording.write_browser_video", fail)
     with pytest.raises(GoalwardError, match="^episode 3: file-000.mp4: frame 2"):
         export(run, "--to", target, "--episodes", "3")

@@ -12,7 +12,7 @@ import goalward
 from goalward.cli.reproduce import reproduce_command
 from goalward.experiments.recipe import find_recipe
 from goalward.experiments.results import read_results
-from goalward.metrics.scorecard import MEANINGS
+from goalward.metrics.scores.card import MEANINGS
 
 SMALL = [
     f"--set={text}"
@@ -229,7 +229,7 @@ def test_an_unknown_encoder_is_noticed_before_anything_is_read(tmp_path):
 
 
 def test_where_the_truth_is_known_all_methods_are_compared_with_it(study, tmp_path):
-    from goalward.metrics.frame_truth import FrameTruth
+    from goalward.metrics.truth.frame_truth import FrameTruth
     from goalward.values.table import read_values
 
     out, data = tmp_path / "out", tmp_path / "data"

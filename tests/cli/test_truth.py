@@ -14,8 +14,8 @@ import pytest
 
 from goalward.cli.truth import truth_command
 from goalward.errors import GoalwardError
-from goalward.metrics.frame_truth import read_truth
-from goalward.simulate.data_set import SimulatedDataSet, SimulationSettings
+from goalward.metrics.truth.frame_truth import read_truth
+from goalward.simulate.recording.data_set import SimulatedDataSet, SimulationSettings
 from goalward.simulate.truth import sample_frames
 from simulate.walk_world import write_traces
 

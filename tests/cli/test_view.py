@@ -10,7 +10,7 @@ import pytest
 
 from goalward.cli.view import report_folder, view_command
 from goalward.errors import GoalwardError
-from goalward.report.serving import PageServer
+from goalward.report.pages.serving import PageServer
 
 
 def write_run(folder: Path, *names: str) -> Path:

@@ -15,9 +15,9 @@ import goalward
 from goalward.config import EvaluationConfig
 from goalward.experiments import evaluation as evaluation_module
 from goalward.experiments.evaluation import evaluate
-from goalward.metrics.endings import Endings
-from goalward.metrics.frame_truth import FrameTruth
-from goalward.metrics.paper_metrics import paper_metrics
+from goalward.metrics.scores.paper_metrics import paper_metrics
+from goalward.metrics.truth.frame_truth import FrameTruth
+from goalward.rollouts.endings import Endings
 from goalward.run_folder import RunFolder
 
 TINY = {"width": 16, "num_layers": 2, "num_steps": 40, "batch_size": 64}
@@ -224,7 +224,7 @@ def _no_constant(name):
 
 
 def test_outcomes_can_be_compared(tmp_path):
-    from goalward.metrics.outcome_file import read_outcomes
+    from goalward.metrics.comparing.outcome_file import read_outcomes
 
     evaluate(rollouts(), CONFIG, RunFolder(tmp_path / "a"), device="cpu")
     theirs = EvaluationConfig(**(vars(CONFIG) | {"policy": "theirs"}))

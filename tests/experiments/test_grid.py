@@ -20,10 +20,10 @@ from goalward.experiments.results import (
     differences_between,
     read_results,
 )
-from goalward.metrics.endings import Endings
-from goalward.metrics.paper_metrics import paper_metrics
 from goalward.metrics.score import Score
-from goalward.metrics.scorecard import MEANINGS
+from goalward.metrics.scores.card import MEANINGS
+from goalward.metrics.scores.paper_metrics import paper_metrics
+from goalward.rollouts.endings import Endings
 from goalward.training.fit import Pace
 from goalward.values.fitted import fit, load
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from goalward.metrics.endings import Endings
 from goalward.metrics.policy_answers import (
     rate,
     steps_at_end,
@@ -12,6 +11,7 @@ from goalward.metrics.policy_answers import (
     with_twice_the_time,
     worth_watching,
 )
+from goalward.rollouts.endings import Endings
 from goalward.values.events import find_events
 
 

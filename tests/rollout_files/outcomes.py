@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from goalward.metrics.outcome_file import read_outcomes
-from goalward.metrics.outcome_table import OutcomeTable
+from goalward.metrics.comparing.outcome_file import read_outcomes
+from goalward.metrics.comparing.outcome_table import OutcomeTable
 
 Row = dict[str, object]
 

@@ -15,8 +15,8 @@ from rollout_files.lerobot import V21_VIDEO, distinct_pictures, make_episode, wr
 
 import goalward
 from goalward.rollouts.inspection import inspect
-from goalward.rollouts.video import VideoFrames
-from goalward.rollouts.video_index import read_index
+from goalward.rollouts.video.index import read_index
+from goalward.rollouts.video.reading import VideoFrames
 
 CAMERA = "observation.images.front"
 

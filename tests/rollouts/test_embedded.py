@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 import goalward
-from goalward.metrics.frame_truth import TRUTH_FILE, read_truth
-from goalward.metrics.known_frames import known_frames
+from goalward.metrics.truth.frame_truth import TRUTH_FILE, read_truth
+from goalward.metrics.truth.known_frames import known_frames
 from goalward.rollouts.embedded import located
 
 

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from goalward.simulate.policy import Policy
+from goalward.simulate.policies.policy import Policy
 from goalward.simulate.tasks import TASKS, SimulatedTask
-from goalward.simulate.world import FloatArray, World
+from goalward.simulate.worlds.world import FloatArray, World
 
 GOAL_X = 0.4
 # What the camera above sees: from -1 to 1 in both directions.
@@ -67,7 +67,7 @@ class BallWorld(World):
     state_names = ("ball_x", "ball_y", "ball_velocity_x", "ball_velocity_y")
 
     def __init__(self) -> None:
-        from goalward.simulate.gl import choose_gl
+        from goalward.simulate.worlds.gl import choose_gl
 
         choose_gl()
         import mujoco
@@ -178,7 +178,7 @@ def skip_where_nothing_is_drawn() -> None:
     import pytest
 
     try:
-        from goalward.simulate.cameras import Cameras
+        from goalward.simulate.worlds.cameras import Cameras
 
         with Cameras(BallWorld(), 16) as cameras:
             cameras.picture("above")

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from goalward.errors import GoalwardError
-from goalward.metrics.frame_truth import FrameTruth
+from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.simulate.branch_file import BranchFile
-from goalward.simulate.trace import Trace, run_episode, steps_from
+from goalward.simulate.recording.trace import Trace, run_episode, steps_from
 from goalward.simulate.truth import (
     Branching,
     BranchJob,

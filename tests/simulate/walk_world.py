@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from goalward.simulate.policy import Policy
+from goalward.simulate.policies.policy import Policy
+from goalward.simulate.recording.trace import run_episode
 from goalward.simulate.tasks import TASKS, SimulatedTask
-from goalward.simulate.trace import run_episode
-from goalward.simulate.world import World
+from goalward.simulate.worlds.world import World
 
 GOAL = 6
 STUCK, AHEAD = 0.05, 0.5

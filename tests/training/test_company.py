@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from goalward.training.fit import train
+from goalward.training.frames import recording
 from goalward.training.inputs import FeatureRows, standardisation
 from goalward.training.nets import frame_values
 from goalward.training.presets import Hyperparameters
-from goalward.training.recording import recording
 from goalward.training.runs import all_runs, plan_run
 from goalward.training.value_net import NetShape, initial_weights
 

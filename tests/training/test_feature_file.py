@@ -5,7 +5,7 @@ import pytest
 
 import goalward
 from goalward.training.feature_file import read_features, write_features
-from goalward.training.recording import recording
+from goalward.training.frames import recording
 
 
 def test_survives_the_disk(rollouts, tmp_path):

@@ -19,8 +19,8 @@ from goalward.errors import GoalwardError
 from goalward.files import written_whole
 
 if TYPE_CHECKING:
-    from goalward.metrics.comparison_result import Comparison
-    from goalward.metrics.time_to_success import SuccessCurve
+    from goalward.metrics.comparing.result import Comparison
+    from goalward.metrics.comparing.time_to_success import SuccessCurve
 
 _MOST_TASKS = 12
 
@@ -72,9 +72,9 @@ def compare_command(
         A folder for comparison.json, comparison.md, comparison.png and comparison.svg.
     """
     # SciPy's statistics take most of a second to import: only who compares pays.
-    from goalward.metrics.comparison import compare
-    from goalward.metrics.outcome_file import read_outcomes
-    from goalward.metrics.steps_comparison import success_curves
+    from goalward.metrics.comparing.comparison import compare
+    from goalward.metrics.comparing.outcome_file import read_outcomes
+    from goalward.metrics.comparing.steps_comparison import success_curves
 
     if out is not None and out.exists() and not out.is_dir():
         raise GoalwardError(f"{out}: a file; wanted a folder to write to")
@@ -91,7 +91,7 @@ def compare_command(
 
 
 def _print_comparison(comparison: Comparison, console: Console) -> None:
-    from goalward.report.comparison_words import how, policy_rows, task_rows, verdict
+    from goalward.report.words.comparison import how, policy_rows, task_rows, verdict
 
     console.print(_rich_table(policy_rows(comparison), num_names=2))
     tasks = task_rows(comparison)
@@ -137,8 +137,8 @@ def _write(comparison: Comparison, curves: Mapping[str, SuccessCurve], folder: P
     # matplotlib takes a second to import: only who wants a picture pays.
     from matplotlib import rc_context
 
-    from goalward.report.comparison_figure import comparison_figure
-    from goalward.report.comparison_words import markdown
+    from goalward.report.figures.comparison import comparison_figure
+    from goalward.report.words.comparison import markdown
 
     with written_whole(folder / "comparison.json") as temporary:
         temporary.write_text(json.dumps(comparison.as_dict(), indent=2) + "\n", encoding="utf-8")

@@ -21,7 +21,7 @@ from goalward.cli.progress import progress_bar
 from goalward.cli.read_arguments import CommaList, ReadArguments
 from goalward.config import PAPER_METHODS, EvaluationConfig, write_toml
 from goalward.errors import GoalwardError
-from goalward.metrics.frame_truth import TRUTH_FILE, FrameTruth, read_truth
+from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth, read_truth
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import located
 from goalward.rollouts.findings import some_of
@@ -247,7 +247,7 @@ def _write_config(
 
 
 def _write_report(folder: RunFolder, rollouts: Rollouts, console: Console) -> Path:
-    from goalward.report.site_files import write_report
+    from goalward.report.pages.files import write_report
     from goalward.values.finished_run import read_run
 
     with progress_bar("report", console, unit="episodes") as update:

@@ -44,7 +44,7 @@ def report_command(
     max_height
         Videos higher than this many pixels are made smaller.
     """
-    from goalward.report.site_files import write_report
+    from goalward.report.pages.files import write_report
     from goalward.values.finished_run import read_run
 
     if max_height < 16:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from goalward.experiments.paper_comparison import Beside, Claim
     from goalward.experiments.recipe import Recipe
     from goalward.experiments.results import Results
-    from goalward.metrics.frame_truth import FrameTruth
-    from goalward.report.tables import Cell
+    from goalward.metrics.truth.frame_truth import FrameTruth
+    from goalward.report.words.tables import Cell
     from goalward.training.fit import Progress
 
 
@@ -160,7 +160,7 @@ def _check_encoders(recipe: Recipe) -> None:
 
 def _truth_of(recipe: Recipe, data: Path) -> FrameTruth | None:
     """What `goalward truth` left in the test data set, if it was there."""
-    from goalward.metrics.frame_truth import TRUTH_FILE, read_truth
+    from goalward.metrics.truth.frame_truth import TRUTH_FILE, read_truth
 
     path = data / recipe.data.wanted[-1] / TRUTH_FILE
     return read_truth(path) if path.is_file() else None

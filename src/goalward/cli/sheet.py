@@ -54,7 +54,7 @@ def sheet_command(
         How many frames, at most; 2 to 12.
     """
     # Drawing takes a second to import: only commands that draw pay.
-    from goalward.report.episode_sheet import (
+    from goalward.report.figures.sheet import (
         check_columns,
         run_episode,
         truth_beside,

@@ -15,7 +15,7 @@ from goalward.cli.console import error_console, plain
 from goalward.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from goalward.simulate.data_set import SimulationSettings
+    from goalward.simulate.recording.data_set import SimulationSettings
 
 
 def simulate_command(
@@ -75,8 +75,8 @@ def simulate_command(
     label_noise
         How unsure the labels are at the boundary of success, in metres (cloth alone).
     """
-    from goalward.simulate.data_set import Plan, SimulatedDataSet
-    from goalward.simulate.production import simulate
+    from goalward.simulate.recording.data_set import Plan, SimulatedDataSet
+    from goalward.simulate.recording.production import simulate
 
     plan = Plan.of(
         task,
@@ -127,7 +127,7 @@ class _Bars:
 
 
 def _in_words(settings: SimulationSettings, out: Path) -> str:
-    from goalward.metrics.proportions import wilson
+    from goalward.metrics.uncertainty.proportions import wilson
 
     successes, attempts = settings.natural_successes or 0, settings.natural_attempts or 1
     limits = wilson(successes, attempts)

@@ -11,8 +11,8 @@ from goalward.cli.progress import progress_bar
 from goalward.errors import GoalwardError
 
 if TYPE_CHECKING:
-    from goalward.metrics.frame_truth import FrameTruth
-    from goalward.simulate.data_set import SimulationSettings
+    from goalward.metrics.truth.frame_truth import FrameTruth
+    from goalward.simulate.recording.data_set import SimulationSettings
     from goalward.simulate.truth import Branching
 
 # How the pictures look says nothing about what a frame is worth.
@@ -64,10 +64,10 @@ def truth_command(
     out
         The table of results. Default: truth.parquet in the data set's folder.
     """
-    from goalward.metrics.frame_truth import TRUTH_FILE, FrameTruth
+    from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth
     from goalward.simulate.branch_file import BranchFile
-    from goalward.simulate.data_set import SimulatedDataSet
-    from goalward.simulate.production import num_cores
+    from goalward.simulate.recording.data_set import SimulatedDataSet
+    from goalward.simulate.recording.production import num_cores
     from goalward.simulate.truth import (
         HORIZONS_UNTIL_CAP,
         Branching,
@@ -126,7 +126,7 @@ def _check(name: str, number: int) -> None:
 
 def _made_with(settings: SimulationSettings, branching: Branching) -> dict[str, Any]:
     """All that the steps of a branch depend on: the data set's own plan, the cap, the seed."""
-    from goalward.simulate.data_set import Plan
+    from goalward.simulate.recording.data_set import Plan
 
     plan = {field.name: getattr(settings, field.name) for field in fields(Plan)}
     kept = {name: value for name, value in plan.items() if name not in _LOOKS}

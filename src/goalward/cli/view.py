@@ -33,7 +33,7 @@ def view_command(run: Path, /, *, port: int = 0, browser: bool = True) -> None:
     browser
         Open the page in a browser.
     """
-    from goalward.report.serving import PageServer
+    from goalward.report.pages.serving import PageServer
 
     with PageServer(report_folder(run), port) as server:
         print(server.url, flush=True)

@@ -21,9 +21,9 @@ from goalward.experiments.held_out import Fold, folds_of
 from goalward.experiments.steps import Steps, data_digest, digest
 from goalward.files import check_folder, written_whole
 from goalward.metrics.evaluation_scores import EvaluationScores, score_values
-from goalward.metrics.frame_truth import FrameTruth
-from goalward.metrics.known_frames import known_frames
-from goalward.metrics.truth_card import TruthCard, truth_card
+from goalward.metrics.truth.card import TruthCard, truth_card
+from goalward.metrics.truth.frame_truth import FrameTruth
+from goalward.metrics.truth.known_frames import known_frames
 from goalward.report.evaluation_files import write_evaluation
 from goalward.rollouts.dataset import Rollouts
 from goalward.run_folder import RunFolder

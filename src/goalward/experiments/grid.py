@@ -21,9 +21,9 @@ import numpy as np
 from goalward.errors import GoalwardError
 from goalward.experiments.results import ResultRow, Results, read_results
 from goalward.experiments.steps import data_digest, digest
-from goalward.metrics.endings import Endings
-from goalward.metrics.scorecard import scorecard
+from goalward.metrics.scores.card import scorecard
 from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.endings import Endings
 from goalward.training.fit import UNHURRIED, Pace, Progress
 from goalward.training.methods import stages_of
 from goalward.training.presets import hyperparameters

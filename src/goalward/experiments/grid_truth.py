@@ -7,12 +7,12 @@ import numpy as np
 
 from goalward.experiments.grid import Grid, file_name, values_file
 from goalward.files import written_whole
-from goalward.metrics.frame_truth import FrameTruth
-from goalward.metrics.known_frames import KnownFrames, known_frames
-from goalward.metrics.truth_card import TruthCard, truth_card
-from goalward.report.figures import save_figure
-from goalward.report.truth_table import chance_table, truth_csv, truth_figure, value_table
-from goalward.report.truth_words import truth_lines
+from goalward.metrics.truth.card import TruthCard, truth_card
+from goalward.metrics.truth.frame_truth import FrameTruth
+from goalward.metrics.truth.known_frames import KnownFrames, known_frames
+from goalward.report.figures.scores import save_figure
+from goalward.report.words.truth import truth_lines
+from goalward.report.words.truth_table import chance_table, truth_csv, truth_figure, value_table
 from goalward.rollouts.dataset import Rollouts
 from goalward.training.presets import hyperparameters
 from goalward.values.table import read_values

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from goalward.errors import GoalwardError
 from goalward.experiments.results import Results, differences_between
-from goalward.metrics.scorecard import CardRow
-from goalward.metrics.significance import MethodTests
-from goalward.report.tables import Cell, Table, card_cell, with_best
+from goalward.metrics.scores.card import CardRow
+from goalward.metrics.uncertainty.significance import MethodTests
+from goalward.report.words.tables import Cell, Table, card_cell, with_best
 
 PAPER_METRICS = ("success", "failure", "composite")
 REFERENCE = "liveness"

@@ -16,15 +16,15 @@ from goalward.experiments.paper_comparison import (
 from goalward.experiments.recipe import Recipe
 from goalward.experiments.results import Results, differences_between
 from goalward.files import written_whole
-from goalward.metrics.scorecard import MEANINGS
-from goalward.report.figures import (
+from goalward.metrics.scores.card import MEANINGS
+from goalward.report.figures.scores import (
     SizePoint,
     encoder_bars,
     metric_bars,
     save_figure,
     success_failure_scatter,
 )
-from goalward.report.tables import (
+from goalward.report.words.tables import (
     Table,
     card_cell,
     escaped_markdown,

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
 from goalward.metrics.score import Interval, Score, no_interval
-from goalward.metrics.scorecard import CardRow
-from goalward.metrics.significance import MethodTests, method_tests
-from goalward.metrics.uncertainty import over_seeds
+from goalward.metrics.scores.card import CardRow
+from goalward.metrics.uncertainty.intervals import over_seeds
+from goalward.metrics.uncertainty.significance import MethodTests, method_tests
 
 Cards = Mapping[str, Mapping[str, CardRow]]
 

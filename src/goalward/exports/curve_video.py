@@ -10,11 +10,11 @@ from PIL import Image as PillowImage
 from goalward.exports.curve_strip import STRIP_HEIGHT, CurveStrip, curve_strip
 from goalward.exports.frame_values import FrameValues, chosen_episodes, frames_of
 from goalward.exports.written import episode_paths, errors_of_episode
-from goalward.rollouts.browser_video import DEFAULT_FPS
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode
 from goalward.rollouts.frames import Image
-from goalward.rollouts.video_writer import VideoWriter
+from goalward.rollouts.video.browser import DEFAULT_FPS
+from goalward.rollouts.video.writer import VideoWriter
 from goalward.values.events import run_events
 from goalward.values.finished_run import FinishedRun, RunEpisode
 

@@ -17,11 +17,11 @@ from goalward.errors import GoalwardError
 from goalward.exports.frame_values import FrameValues, frames_of
 from goalward.exports.written import Written, episode_paths, errors_of_episode
 from goalward.files import written_whole
-from goalward.rollouts.browser_video import DEFAULT_FPS, write_browser_video
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode
 from goalward.rollouts.frames import FrameSource
-from goalward.rollouts.video import VideoFrames
+from goalward.rollouts.video.browser import DEFAULT_FPS, write_browser_video
+from goalward.rollouts.video.reading import VideoFrames
 from goalward.values.events import Event, event_words, run_events
 from goalward.values.finished_run import FinishedRun
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from goalward.metrics.calibration import Calibration, calibration_of_success
-from goalward.metrics.endings import Endings, FloatArray
 from goalward.metrics.policy_answers import (
     MoreTime,
     Rate,
@@ -21,9 +19,11 @@ from goalward.metrics.policy_answers import (
     with_twice_the_time,
     worth_watching,
 )
-from goalward.metrics.scorecard import CardRow, scorecard
-from goalward.metrics.significance import MethodTests, method_tests
+from goalward.metrics.scores.calibration import Calibration, calibration_of_success
+from goalward.metrics.scores.card import CardRow, scorecard
+from goalward.metrics.uncertainty.significance import MethodTests, method_tests
 from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.endings import Endings, FloatArray
 from goalward.rollouts.episode import Outcome
 from goalward.values.events import Event, table_events
 from goalward.values.table import ValueTable

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goalward.metrics.endings import Endings, FloatArray
-from goalward.metrics.proportions import wilson
 from goalward.metrics.score import Interval, Score, no_interval
+from goalward.metrics.uncertainty.proportions import wilson
+from goalward.rollouts.endings import Endings, FloatArray
 from goalward.seeds import generator
 from goalward.values.event_rules import EventRules, smoothed
 from goalward.values.events import Event, EventKind, event_words

@@ -11,14 +11,14 @@ from goalward.config import EvaluationConfig
 from goalward.files import written_whole
 from goalward.metrics.evaluation_scores import EvaluationScores
 from goalward.metrics.policy_answers import Rate
-from goalward.metrics.scorecard import MEANINGS
-from goalward.metrics.truth_card import TruthCard
-from goalward.report.figures import metric_bars, reliability_figure, save_figure
+from goalward.metrics.scores.card import MEANINGS
+from goalward.metrics.truth.card import TruthCard
+from goalward.report.figures.scores import metric_bars, reliability_figure, save_figure
 from goalward.report.score_json import interval_json, row_json, score_json, tests_json
-from goalward.report.summary import summary
-from goalward.report.tables import score_table
 from goalward.report.truth_json import truth_as_json
-from goalward.report.truth_table import chance_table, truth_csv, truth_figure, value_table
+from goalward.report.words.summary import summary
+from goalward.report.words.tables import score_table
+from goalward.report.words.truth_table import chance_table, truth_csv, truth_figure, value_table
 from goalward.rollouts.dataset import Rollouts
 from goalward.run_folder import RunFolder
 from goalward.values.events import EventKind, write_events

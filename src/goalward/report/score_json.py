@@ -3,8 +3,8 @@
 from typing import Any
 
 from goalward.metrics.score import Interval, Score
-from goalward.metrics.scorecard import CardRow
-from goalward.metrics.significance import MethodTests
+from goalward.metrics.scores.card import CardRow
+from goalward.metrics.uncertainty.significance import MethodTests
 
 
 def score_json(score: Score) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from goalward.metrics.truth import TruthError, TruthScores
-from goalward.metrics.truth_card import Closeness, GroupTruth, TruthCard
+from goalward.metrics.truth.card import Closeness, GroupTruth, TruthCard
+from goalward.metrics.truth.errors import TruthError, TruthScores
 from goalward.report.score_json import interval_json, row_json, score_json, tests_json
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from goalward.errors import GoalwardError
-from goalward.simulate.policy import Policy
-from goalward.simulate.world import World
+from goalward.simulate.policies.policy import Policy
+from goalward.simulate.worlds.world import World
 
 WEIGHTS_SUFFIX = ".safetensors"
 
@@ -55,59 +55,59 @@ def find_task(name: str) -> SimulatedTask:
 
 
 # The learned policy of the square task; case_studies/square/README.md says how it was trained.
-SQUARE_WEIGHTS = Path(__file__).parent / "weights" / "square_diffusion.safetensors"
+SQUARE_WEIGHTS = Path(__file__).parent / "policies" / "weights" / "square_diffusion.safetensors"
 
 
 def _diffusion(weights: Path) -> Policy[Any]:
-    from goalward.simulate.diffusion_policy import DiffusionPolicy
+    from goalward.simulate.policies.diffusion_policy import DiffusionPolicy
 
     return DiffusionPolicy(weights)
 
 
 def _square_world() -> World:
-    from goalward.simulate.square import SquareWorld
+    from goalward.simulate.worlds.square import SquareWorld
 
     return SquareWorld()
 
 
 def _square_script(habits: str) -> Policy[Any]:
-    from goalward.simulate.square_policy import SQUARE_HABITS, SquareScript
+    from goalward.simulate.policies.square_policy import SQUARE_HABITS, SquareScript
 
     return SquareScript(SQUARE_HABITS[habits])
 
 
 def _pick_world() -> World:
-    from goalward.simulate.pick import PickWorld
+    from goalward.simulate.worlds.pick import PickWorld
 
     return PickWorld()
 
 
 def _pick_script(skill: str) -> Policy[Any]:
-    from goalward.simulate.pick_policy import PICK_SKILLS, PickScript
+    from goalward.simulate.policies.pick_policy import PICK_SKILLS, PickScript
 
     return PickScript(PICK_SKILLS[skill])
 
 
 def _cloth_world() -> World:
-    from goalward.simulate.cloth import ClothWorld
+    from goalward.simulate.worlds.cloth import ClothWorld
 
     return ClothWorld()
 
 
 def _cloth_operator(habits: str) -> Policy[Any]:
-    from goalward.simulate.cloth_operator import CLOTH_HABITS, ClothOperator
+    from goalward.simulate.policies.cloth_operator import CLOTH_HABITS, ClothOperator
 
     return ClothOperator(CLOTH_HABITS[habits])
 
 
 def _libero_world() -> World:
-    from goalward.simulate.libero import LiberoWorld
+    from goalward.simulate.worlds.libero import LiberoWorld
 
     return LiberoWorld()
 
 
 def _libero_script(skill: str) -> Policy[Any]:
-    from goalward.simulate.libero_policy import LIBERO_SKILLS, LiberoScript
+    from goalward.simulate.policies.libero_policy import LIBERO_SKILLS, LiberoScript
 
     return LiberoScript(LIBERO_SKILLS[skill])
 

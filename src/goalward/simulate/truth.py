@@ -16,11 +16,11 @@ from typing import Any
 
 from goalward.errors import GoalwardError
 from goalward.seeds import generator
-from goalward.simulate.policy import Policy
+from goalward.simulate.policies.policy import Policy
+from goalward.simulate.recording.trace import Trace, steps_from
+from goalward.simulate.recording.workers import Workers
 from goalward.simulate.tasks import find_task
-from goalward.simulate.trace import Trace, steps_from
-from goalward.simulate.workers import Workers
-from goalward.simulate.world import World
+from goalward.simulate.worlds.world import World
 
 # A frame gets this many branches before the next frame has its turn, and all frames have theirs
 # before any gets more: whenever it is stopped, all frames rest on about equally many.

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
+from goalward.training.frames import Recording
 from goalward.training.nets import Nets
 from goalward.training.presets import Hyperparameters
-from goalward.training.recording import Recording
 from goalward.training.runs import Run
 
 _PROGRESS = "progress.safetensors"

@@ -11,11 +11,11 @@ import torch
 
 from goalward.devices import chosen_device
 from goalward.training.checkpoint import Checkpoint, fingerprint
+from goalward.training.frames import Recording
 from goalward.training.inputs import FeatureRows
 from goalward.training.nets import Nets, frame_values
 from goalward.training.presets import Hyperparameters
 from goalward.training.problem import Problem, problem
-from goalward.training.recording import Recording
 from goalward.training.runs import Run, all_runs
 from goalward.training.step import (
     State,

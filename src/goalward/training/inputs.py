@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from goalward.training.compiled import fused_on_cuda
-from goalward.training.recording import Recording
+from goalward.training.frames import Recording
 from goalward.training.runs import Episodes
 
 # A file of features up to this size is read into memory when training on the CPU.

@@ -15,8 +15,8 @@ from goalward.targets.exact import exact_liveness, exact_td
 from goalward.targets.liveness import liveness_target, sparse_target_function, steps_to_goal
 from goalward.targets.monte_carlo import monte_carlo_return, steps_from_return
 from goalward.targets.td import steps_from_td, td_target
+from goalward.training.frames import Recording
 from goalward.training.presets import Hyperparameters
-from goalward.training.recording import Recording
 
 FloatArray = npt.NDArray[np.floating[Any]]
 # (recording, anchor values (runs, frames) or None, hyper-parameters) -> (frames,) or (runs, frames)

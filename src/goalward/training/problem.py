@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from goalward.errors import GoalwardError
+from goalward.training.frames import Recording
 from goalward.training.inputs import FeatureRows, standardisation
 from goalward.training.losses import FrameLoss, frame_loss, value_of
 from goalward.training.methods import Stage
 from goalward.training.presets import Hyperparameters
-from goalward.training.recording import Recording
 from goalward.training.runs import Run
 
 AnchorValues = Mapping[Run, npt.NDArray[np.float32]]

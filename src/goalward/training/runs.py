@@ -9,9 +9,9 @@ import numpy as np
 from goalward.errors import GoalwardError
 from goalward.rollouts.episode import Outcome
 from goalward.seeds import generator
+from goalward.training.frames import Recording
 from goalward.training.methods import STAGES, Stage, stages_of
 from goalward.training.presets import Hyperparameters
-from goalward.training.recording import Recording
 
 Episodes = tuple[int, ...]
 

@@ -23,11 +23,11 @@ from goalward.training.checkpoint import (
     write_nets,
 )
 from goalward.training.fit import UNHURRIED, OnProgress, Pace, nets_of, train
+from goalward.training.frames import recording
 from goalward.training.inputs import FeatureRows
 from goalward.training.methods import stages_of
 from goalward.training.nets import Nets, frame_values
 from goalward.training.presets import Hyperparameters, hyperparameters
-from goalward.training.recording import recording
 from goalward.training.runs import Run, episodes_by_task, plan_run, warn_of_one_class
 from goalward.values.table import ValueTable
 

@@ -8,9 +8,9 @@ from goalward.errors import RolloutError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import located
 from goalward.rollouts.findings import Findings
-from goalward.rollouts.labels import LabelOptions
+from goalward.rollouts.labels.outcome import LabelOptions
 from goalward.rollouts.readers import lerobot, libero, rlds, robomimic, video_folder
-from goalward.rollouts.recording import Found, ReadOptions, assemble
+from goalward.rollouts.readers.assembly import Found, ReadOptions, assemble
 
 
 @dataclass(frozen=True)

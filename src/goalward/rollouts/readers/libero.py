@@ -16,10 +16,10 @@ import re
 from pathlib import Path
 
 from goalward.rollouts.findings import Findings
+from goalward.rollouts.readers.assembly import Found, ReadOptions
 from goalward.rollouts.readers.hdf5.files import Layout, control_frequency, find_demos, kind_of
 from goalward.rollouts.readers.hdf5.headers import About
 from goalward.rollouts.readers.hdf5.storage import Group, attribute, json_attribute, printable
-from goalward.rollouts.recording import Found, ReadOptions
 
 # The eight numbers of the paper; ee_states is ee_pos and ee_ori in one.
 PROPRIOCEPTION = (("ee_pos", "ee_ori", "gripper_states"), ("ee_states", "gripper_states"))

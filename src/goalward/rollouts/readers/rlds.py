@@ -17,9 +17,9 @@ from typing import Any
 
 from goalward.errors import RolloutError
 from goalward.rollouts.findings import Findings, some_of
+from goalward.rollouts.readers.assembly import Found, ReadOptions, Recording
 from goalward.rollouts.readers.rlds_episode import LOOKED_FOR, TERMINAL, LastRecord, read_episode
 from goalward.rollouts.readers.tfrecord import Example, Record, read_records
-from goalward.rollouts.recording import Found, ReadOptions, Recording
 
 _FILE_NAME = re.compile(r"(?P<stem>.+)\.tfrecord(?:-(?P<index>\d{1,9})-of-(?P<count>\d{1,9}))?")
 # What content of the wrong kind runs into, besides unreadable files and broken JSON.

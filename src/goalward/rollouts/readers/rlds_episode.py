@@ -12,11 +12,11 @@ from PIL import Image as PillowImage
 
 from goalward.errors import RolloutError
 from goalward.rollouts.episode import FloatArray
-from goalward.rollouts.evidence import Evidence, evidence_from_frames, evidence_from_value
 from goalward.rollouts.frames import EncodedFrames
-from goalward.rollouts.labels import SUCCESS_FIELDS
+from goalward.rollouts.labels.evidence import Evidence, evidence_from_frames, evidence_from_value
+from goalward.rollouts.labels.outcome import SUCCESS_FIELDS
+from goalward.rollouts.readers.assembly import ReadOptions, Recording, no_proprioception
 from goalward.rollouts.readers.tfrecord import Example, RecordPlace, load_record
-from goalward.rollouts.recording import ReadOptions, Recording, no_proprioception
 
 _OBSERVATION = "steps/observation/"
 _REWARD = "steps/reward"

@@ -14,10 +14,10 @@
 from pathlib import Path
 
 from goalward.rollouts.findings import Findings
+from goalward.rollouts.readers.assembly import Found, ReadOptions
 from goalward.rollouts.readers.hdf5.files import Layout, control_frequency, find_demos, kind_of
 from goalward.rollouts.readers.hdf5.headers import About
 from goalward.rollouts.readers.hdf5.storage import Group, json_attribute, printable
-from goalward.rollouts.recording import Found, ReadOptions
 
 # The nine numbers of the paper, by robomimic's names and by Isaac Lab's.
 PROPRIOCEPTION = (

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from goalward.errors import RolloutError
 from goalward.rollouts.findings import Findings, counted, some_of
+from goalward.rollouts.readers.assembly import Found, ReadOptions, Recording, no_proprioception
 from goalward.rollouts.readers.video_labels import (
     EVAL_INFO,
     FILE_NAME,
@@ -24,9 +25,8 @@ from goalward.rollouts.readers.video_labels import (
     read_csv,
     read_eval_info,
 )
-from goalward.rollouts.recording import Found, ReadOptions, Recording, no_proprioception
-from goalward.rollouts.video import VideoFrames
-from goalward.rollouts.video_index import TURNED, read_index
+from goalward.rollouts.video.index import TURNED, read_index
+from goalward.rollouts.video.reading import VideoFrames
 
 CAMERA = "video"
 

@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from goalward.errors import RolloutError
-from goalward.rollouts.evidence import Evidence, evidence_from_value
 from goalward.rollouts.findings import Findings, some_of
-from goalward.rollouts.label_files import read_label_file
+from goalward.rollouts.labels.evidence import Evidence, evidence_from_value
+from goalward.rollouts.labels.files import read_label_file
 
 EVAL_INFO = "eval_info.json"
 FILE_NAME = "file name"

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from goalward.rollouts.episode import FloatArray
 from goalward.rollouts.frames import FlippedFrames, FrameSource
+from goalward.rollouts.readers.assembly import Recording, no_proprioception
 from goalward.rollouts.readers.hdf5.choice import Chosen, choose
 from goalward.rollouts.readers.hdf5.evidence import (
     is_sparse,
@@ -41,7 +42,6 @@ from goalward.rollouts.readers.hdf5.storage import (
     checked_values,
     child,
 )
-from goalward.rollouts.recording import Recording, no_proprioception
 
 
 def read_demos(file: DemoFile, names: Sequence[bytes]) -> list[Recording]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goalward.rollouts.evidence import Evidence, evidence_from_frames, evidence_from_value
+from goalward.rollouts.labels.evidence import Evidence, evidence_from_frames, evidence_from_value
 from goalward.rollouts.readers.hdf5.storage import (
     DamagedFile,
     Group,

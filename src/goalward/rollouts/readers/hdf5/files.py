@@ -11,6 +11,7 @@ from typing import Any
 
 from goalward.errors import RolloutError
 from goalward.rollouts.findings import Findings, some_of
+from goalward.rollouts.readers.assembly import ReadOptions, Recording
 from goalward.rollouts.readers.hdf5.demos import read_demos
 from goalward.rollouts.readers.hdf5.headers import About, DemoFile
 from goalward.rollouts.readers.hdf5.storage import (
@@ -28,7 +29,6 @@ from goalward.rollouts.readers.hdf5.storage import (
     opened,
     printable,
 )
-from goalward.rollouts.recording import ReadOptions, Recording
 
 MAX_FREQUENCY = 1e6  # Hz
 

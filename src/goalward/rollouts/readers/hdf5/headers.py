@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goalward.rollouts.findings import Findings
+from goalward.rollouts.readers.assembly import ReadOptions
 from goalward.rollouts.readers.hdf5.storage import (
     DamagedFile,
     Declared,
@@ -24,7 +25,6 @@ from goalward.rollouts.readers.hdf5.storage import (
     printable,
     whole_number,
 )
-from goalward.rollouts.recording import ReadOptions
 
 MAX_OBSERVATIONS = 1000
 MAX_DEPTH = 5

@@ -20,8 +20,8 @@ from goalward.rollouts.frames import EncodedFrames, FrameSource
 from goalward.rollouts.readers.lerobot.layout import EpisodeEntry, Info
 from goalward.rollouts.readers.lerobot.paths import VIDEO_TEMPLATES, is_inside, locate
 from goalward.rollouts.readers.lerobot.tables import EpisodeTable
-from goalward.rollouts.video import VideoFrames
-from goalward.rollouts.video_index import TURNED, VideoIndex, read_index
+from goalward.rollouts.video.index import TURNED, VideoIndex, read_index
+from goalward.rollouts.video.reading import VideoFrames
 
 
 @dataclass

@@ -12,17 +12,18 @@ import numpy.typing as npt
 
 from goalward.errors import RolloutError
 from goalward.rollouts.episode import FloatArray
-from goalward.rollouts.evidence import Evidence, evidence_from_frames, evidence_from_value
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.frames import FrameSource
-from goalward.rollouts.label_files import by_spelling, labels_by_episode, read_label_file
-from goalward.rollouts.labels import (
+from goalward.rollouts.labels.evidence import Evidence, evidence_from_frames, evidence_from_value
+from goalward.rollouts.labels.files import by_spelling, labels_by_episode, read_label_file
+from goalward.rollouts.labels.outcome import (
     LABEL_FILES,
     REWARD_COLUMNS,
     SUCCESS_COLUMNS,
     SUCCESS_FIELDS,
     TERMINATED_COLUMNS,
 )
+from goalward.rollouts.readers.assembly import Found, ReadOptions, Recording, no_proprioception
 from goalward.rollouts.readers.lerobot.frames import Videos, image_frames, overlapping
 from goalward.rollouts.readers.lerobot.layout import (
     EpisodeEntry,
@@ -33,7 +34,6 @@ from goalward.rollouts.readers.lerobot.layout import (
 )
 from goalward.rollouts.readers.lerobot.paths import DATA_TEMPLATES, locate
 from goalward.rollouts.readers.lerobot.tables import EpisodeTable, FrameTables
-from goalward.rollouts.recording import Found, ReadOptions, Recording, no_proprioception
 
 _PROPRIOCEPTION = ("observation.state", "state")
 _ACTIONS = ("action", "actions")

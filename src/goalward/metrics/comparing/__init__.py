@@ -1,0 +1,1 @@
+"""Which of several policies is better, from the outcomes of their episodes."""

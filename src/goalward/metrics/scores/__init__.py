@@ -1,0 +1,1 @@
+"""Scores of predicted steps against how episodes ended; `table.py` lists them all."""

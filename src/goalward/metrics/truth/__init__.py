@@ -1,0 +1,1 @@
+"""How far values are from what a simulator knows to be true."""

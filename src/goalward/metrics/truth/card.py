@@ -1,0 +1,271 @@
+"""How far each method is from the truth, and which methods are nearer than others.
+
+Methods predict values on scales of their own, but steps are steps everywhere: predicted steps k
+become 1 - 2 g^k with one discount g for all, as the truth E[1 - 2 g^K] has it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from goalward.metrics.score import Interval, Score
+from goalward.metrics.scores.calibration import Calibration, calibration
+from goalward.metrics.scores.card import CardRow
+from goalward.metrics.truth.correlation import pearson, spearman
+from goalward.metrics.truth.errors import TruthScores, truth_scores
+from goalward.metrics.truth.frame_truth import TrueNumbers
+from goalward.metrics.truth.known_frames import ALL, KnownFrames
+from goalward.metrics.uncertainty.intervals import over_episodes, zero_test
+from goalward.metrics.uncertainty.significance import (
+    MethodTests,
+    OverallTest,
+    PairTest,
+    benjamini_hochberg,
+)
+from goalward.metrics.uncertainty.weighing import mean_by_episode
+from goalward.rollouts.endings import FloatArray
+from goalward.values.table import ValueTable
+
+# A normal number of standard deviation 1 is this far from 0 on average.
+_MEAN_SIZE_OF_NOISE = math.sqrt(2 / math.pi)
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Closeness:
+    """How close one method is to the truth on some frames.
+
+    `value` and `within` (steps -> scores of the chance to succeed in as many) are biases and mean
+    absolute errors; `root_mean_square` is that of the value's error without the share that is the
+    truth's own sampling error; the correlations are with the true value.
+    """
+
+    value: TruthScores
+    within: Mapping[int, TruthScores]
+    root_mean_square: Score
+    spearman: CardRow
+    pearson: CardRow
+
+
+@dataclass(frozen=True, eq=False)
+class GroupTruth:
+    """What is true of some frames, and how well that is known.
+
+    `noise` is the mean absolute error that a perfect prediction would have, because the truth is
+    a mean over few futures; `noise_within` the same for the chance to succeed in time. `by_cap`
+    is the most that futures cut off at the cap can have raised the mean value.
+    """
+
+    num_frames: int
+    num_episodes: int
+    value: Score
+    more_time_success: Score
+    more_time_interval: Interval
+    noise: Score
+    noise_within: Mapping[int, Score]
+    by_cap: Score
+
+
+@dataclass(frozen=True, eq=False)
+class MethodTruth:
+    """One method against the truth: by group of frames, its calibration, and frame by frame.
+
+    `predicted` is the mean value over seeds, (frames,). The predicted chance to succeed within
+    the standard horizon is the share of seeds that see it coming.
+    """
+
+    by_group: Mapping[str, Closeness]
+    calibration: Calibration
+    predicted: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class TruthCard:
+    """All methods against the truth.
+
+    `tests` (group -> tests) compare the absolute errors of value in pairs, on the same frames,
+    over seeds and episodes. Of `horizons` all are within what branches were run for, and so is
+    `standard_horizon`, the one calibration is about.
+    """
+
+    discount: float
+    standard_horizon: int
+    horizons: tuple[int, ...]
+    cap: int
+    num_branches: tuple[int, int]
+    known: KnownFrames
+    true_value: TrueNumbers
+    groups: Mapping[str, GroupTruth]
+    methods: Mapping[str, MethodTruth]
+    tests: Mapping[str, MethodTests]
+
+    def closest(self) -> tuple[str, ...]:
+        """The methods by their mean absolute error of value on all frames, the least first."""
+        errors = {name: found.by_group[ALL].value.absolute for name, found in self.methods.items()}
+        return tuple(sorted(errors, key=lambda name: errors[name].mean.value or 0.0))
+
+
+def truth_card(
+    values: ValueTable, known: KnownFrames, *, discount: float, standard_horizon: int
+) -> TruthCard:
+    """Compare every method with the truth on the frames where it is known."""
+    if known.num_frames == 0:
+        raise ValueError("no frame has a known truth")
+    truth, groups = known.truth, known.groups()
+    standard_horizon = min(standard_horizon, truth.cap)
+    horizons = _horizons(standard_horizon, truth.cap)
+    true_value = truth.true_value(discount)
+    true_within = {horizon: truth.success_within(horizon) for horizon in horizons}
+    steps = {
+        method: np.asarray(values.steps(method), dtype=np.float64)[:, known.position]
+        for method in values.methods
+    }
+    predicted = {method: 1 - 2 * discount**found for method, found in steps.items()}
+    methods: dict[str, MethodTruth] = {}
+    for method, found in steps.items():
+        reached = {horizon: (found <= horizon).astype(np.float64) for horizon in horizons}
+        by_group: dict[str, Closeness] = {}
+        for name, chosen in groups.items():
+            episode = known.episode[chosen]
+            value, true = predicted[method][:, chosen], true_value.mean[chosen]
+            by_group[name] = Closeness(
+                value=truth_scores(value, true, episode),
+                within={
+                    horizon: truth_scores(
+                        reached[horizon][:, chosen], true_within[horizon].mean[chosen], episode
+                    )
+                    for horizon in horizons
+                },
+                root_mean_square=_without_noise(value - true, true_value.standard_error[chosen]),
+                spearman=spearman(value, true, episode),
+                pearson=pearson(value, true, episode),
+            )
+        methods[method] = MethodTruth(
+            by_group=by_group,
+            calibration=calibration(
+                reached[standard_horizon].mean(axis=0),
+                true_within[standard_horizon].mean,
+                known.episode,
+            ),
+            predicted=predicted[method].mean(axis=0),
+        )
+    sizes = {method: np.abs(found - true_value.mean) for method, found in predicted.items()}
+    return TruthCard(
+        discount=discount,
+        standard_horizon=standard_horizon,
+        horizons=horizons,
+        cap=truth.cap,
+        num_branches=(int(truth.num_branches.min()), int(truth.num_branches.max())),
+        known=known,
+        true_value=true_value,
+        groups={
+            name: _group_truth(known, chosen, discount, true_value, true_within)
+            for name, chosen in groups.items()
+        },
+        methods=methods,
+        tests={
+            name: paired_tests(
+                {method: size[:, chosen] for method, size in sizes.items()}, known.episode[chosen]
+            )
+            for name, chosen in groups.items()
+        },
+    )
+
+
+def _horizons(standard_horizon: int, cap: int) -> tuple[int, ...]:
+    """Half the standard horizon, that, twice that, and the cap: those that branches reach.
+
+    >>> _horizons(100, 500), _horizons(80, 80)
+    ((50, 100, 200, 500), (40, 80))
+    """
+    wanted = (max(standard_horizon // 2, 1), standard_horizon, 2 * standard_horizon, cap)
+    return tuple(sorted({steps for steps in wanted if steps <= cap}))
+
+
+def _without_noise(error: FloatArray, standard_error: FloatArray) -> Score:
+    """The root of (mean squared error - mean variance of the truth), 0 if that is below 0."""
+    if np.isnan(standard_error).any():
+        return Score(None, "a frame has one future only")
+    return Score(math.sqrt(max(float((error**2).mean() - (standard_error**2).mean()), 0.0)))
+
+
+def _group_truth(
+    known: KnownFrames,
+    chosen: np.ndarray,
+    discount: float,
+    true_value: TrueNumbers,
+    true_within: Mapping[int, TrueNumbers],
+) -> GroupTruth:
+    truth, episode = known.truth.select(chosen), known.episode[chosen]
+    there = truth.more_time_success().mean
+    return GroupTruth(
+        num_frames=truth.num_frames,
+        num_episodes=len(np.unique(episode)),
+        value=Score(float(true_value.mean[chosen].mean())),
+        more_time_success=Score(float(there.mean())),
+        more_time_interval=over_episodes(mean_by_episode(there, episode, scale="share")),
+        noise=_noise(true_value.standard_error[chosen]),
+        noise_within={
+            horizon: _noise(found.standard_error[chosen]) for horizon, found in true_within.items()
+        },
+        by_cap=Score(float(truth.cap_error(discount).mean())),
+    )
+
+
+def _noise(standard_error: FloatArray) -> Score:
+    if np.isnan(standard_error).any():
+        return Score(None, "a frame has one future only")
+    return Score(_MEAN_SIZE_OF_NOISE * float(standard_error.mean()))
+
+
+def paired_tests(
+    sizes: Mapping[str, FloatArray], episode: Sequence[int] | np.ndarray, alpha: float = ALPHA
+) -> MethodTests:
+    """Which methods have larger errors than others on the same frames.
+
+    `sizes` holds the absolute error of each method, (runs, frames). The differences, run by run
+    and frame by frame, are tested against zero over seeds and episodes; p values are adjusted by
+    Benjamini-Hochberg. Runs are paired by their order; as any seed of one method may meet any of
+    the other, this neither helps nor hurts on average.
+
+    >>> sizes = {"a": np.array([[0.1, 0.2, 0.1, 0.2]]), "b": np.array([[0.4, 0.5, 0.5, 0.6]])}
+    >>> pair = paired_tests(sizes, np.arange(4)).pair("a", "b")
+    >>> round(pair.difference, 3), round(pair.adjusted, 4), pair.differs
+    (-0.35, 0.0012, True)
+    """
+    tests: list[PairTest] = []
+    for first, second in combinations(sizes, 2):
+        difference = sizes[first] - sizes[second]
+        mean = mean_by_episode(difference, np.asarray(episode), scale="line")
+        found = zero_test(mean)
+        tests.append(
+            PairTest(
+                first,
+                second,
+                float(difference.mean()),
+                found.statistic,
+                found.p_value,
+                reason=found.reason,
+            )
+        )
+    adjusted = iter(benjamini_hochberg([t.p_value for t in tests if t.p_value is not None]))
+    pairs: list[PairTest] = []
+    for test in tests:
+        p_value = None if test.p_value is None else next(adjusted)
+        pairs.append(
+            PairTest(
+                test.first,
+                test.second,
+                test.difference,
+                test.statistic,
+                test.p_value,
+                p_value,
+                p_value is not None and p_value <= alpha,
+                test.reason,
+            )
+        )
+    overall = OverallTest(None, None, "methods are compared in pairs, frame by frame")
+    return MethodTests(tuple(sizes), alpha, overall, tuple(pairs))

@@ -1,0 +1,1 @@
+"""How sure a number is: weights of episodes, intervals, tests between methods."""

@@ -1,0 +1,1 @@
+"""A run in pictures, drawn by matplotlib."""

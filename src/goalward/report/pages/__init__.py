@@ -1,0 +1,1 @@
+"""A run as pages that open in a browser."""

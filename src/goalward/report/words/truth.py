@@ -1,0 +1,130 @@
+"""Which method is closest to the truth, and how sure that is, in words."""
+
+from goalward.metrics.truth.card import TruthCard
+from goalward.metrics.truth.errors import TruthError
+from goalward.metrics.truth.known_frames import ALL
+from goalward.report.words.truth_table import shown_branches, shown_group
+from goalward.rollouts.episode import Outcome
+from goalward.rollouts.findings import some_of
+
+# Of a scale from -1 to 1: values of time-outs that are off by more should not be acted on.
+_MUCH = 0.25
+
+
+def truth_lines(card: TruthCard) -> list[str]:
+    """Paragraphs of the summary: what was measured, who is closest, which way they err."""
+    return [_measured(card), _closest(card), _biases(card), *_more_time(card)]
+
+
+def _measured(card: TruthCard) -> str:
+    known = card.groups[ALL]
+    return (
+        f"A simulator ran {shown_branches(card)} futures from each of {known.num_frames} frames of "
+        f"{known.num_episodes} held-out episodes, up to {card.cap} steps: their true value is the "
+        f"mean of 1 - 2 g^K, g = {card.discount:.4g}. Predicted steps are put on the same scale, "
+        "from -1 (there) to 1 (never)."
+    )
+
+
+def _closest(card: TruthCard) -> str:
+    best, *others = card.closest()
+    size = f"off by {_size(card.methods[best].by_group[ALL].value.absolute)} on average"
+    noise = card.groups[ALL].noise.value
+    if noise is not None:
+        size += f"; a perfect prediction would show {noise:.2f}, as the truth is sampled"
+    if not others:
+        return f"The values of `{best}` are {size}."
+    text = f"`{best}` is **closest to the truth**: its values are {size}."
+    pairs = {other: card.tests[ALL].pair(best, other) for other in others}
+    untested = [pair.reason for pair in pairs.values() if pair.p_value is None]
+    if len(untested) == len(pairs):
+        return f"{text} Whether it really is nearer than the others is not known: {untested[0]}."
+    nearer = [name for name, pair in pairs.items() if pair.differs]
+    unclear = [name for name, pair in pairs.items() if not pair.differs]
+    told: list[str] = []
+    if nearer:
+        told.append(f"nearer than {_with_errors(card, nearer)}")
+    if unclear:
+        told.append(f"not told apart from {_with_errors(card, unclear)}")
+    return (
+        f"{text} It is {', and '.join(told)} (paired tests over seeds and episodes, "
+        "Benjamini-Hochberg)."
+    )
+
+
+def _with_errors(card: TruthCard, names: list[str]) -> str:
+    errors = {name: card.methods[name].by_group[ALL].value.absolute.mean.value for name in names}
+    return some_of([f"`{name}` ({errors[name]:.2f})" for name in names], most=10)
+
+
+def _size(error: TruthError) -> str:
+    return f"{error.mean.value:.2f} ({_span(error)})"
+
+
+def _span(error: TruthError) -> str:
+    interval = error.interval
+    if interval.low is None or interval.high is None:
+        return f"no interval: {interval.reason}"
+    return f"{100 * interval.level:.0f} % interval {interval.low:.2f} to {interval.high:.2f}"
+
+
+def _biases(card: TruthCard) -> str:
+    """Which way the closest method errs, on all frames and by outcome."""
+    best = card.closest()[0]
+    found = card.methods[best].by_group
+    parts = [_bias(found[ALL].value.bias, "on average")]
+    parts += [
+        _bias(one.value.bias, f"in {_episodes(group)}")
+        for group, one in found.items()
+        if group != ALL
+    ]
+    return f"The values of `{best}` are {', '.join(parts)}."
+
+
+def wrong_of_time_outs(card: TruthCard, method: str) -> str:
+    """How a method misjudges time-outs for sure and by much; empty if nothing shows that."""
+    found = card.methods[method].by_group.get(Outcome.TIME_OUT)
+    if found is None:
+        return ""
+    bias = found.value.bias
+    low, high = bias.interval.low, bias.interval.high
+    mean = bias.mean.value or 0.0
+    if low is None or high is None or low <= 0 <= high or abs(mean) < _MUCH:
+        return ""
+    share = card.groups[Outcome.TIME_OUT].more_time_success.value
+    told = "" if share is None else f"; of the true futures {100 * share:.0f} % reach the goal"
+    return f"the truth of some frames shows them {_bias(bias, 'in time-outs')}{told}"
+
+
+def _episodes(group: str) -> str:
+    """
+    >>> _episodes("success"), _episodes("time_out")
+    ('successes', 'time-outs')
+    """
+    return "successes" if group == Outcome.SUCCESS else f"{shown_group(group)}s"
+
+
+def _bias(bias: TruthError, where: str) -> str:
+    mean = bias.mean.value or 0.0
+    interval = bias.interval
+    sure = interval.low is not None and interval.high is not None
+    if sure and (interval.low or 0.0) <= 0 <= (interval.high or 0.0):
+        return f"neither too high nor too low for sure {where} ({mean:+.2f}; {_span(bias)})"
+    word = "too pessimistic" if mean > 0 else "too optimistic"
+    return f"{word} {where} ({mean:+.2f}; {_span(bias)})"
+
+
+def _more_time(card: TruthCard) -> list[str]:
+    late = card.groups.get(Outcome.TIME_OUT)
+    if late is None or late.more_time_success.value is None:
+        return []
+    share, interval = late.more_time_success.value, late.more_time_interval
+    span = (
+        f"no interval: {interval.reason}"
+        if interval.low is None or interval.high is None
+        else f"{100 * interval.low:.0f} % to {100 * interval.high:.0f} %"
+    )
+    return [
+        f"From frames of timed-out episodes {100 * share:.0f} % ({span}) of the futures reach the "
+        f"goal within {card.cap} steps."
+    ]

@@ -1,0 +1,270 @@
+"""Methods against the truth: tables as Markdown, LaTeX and CSV, and the figure."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from goalward.metrics.score import Interval, Score
+from goalward.metrics.scores.card import CardRow
+from goalward.metrics.truth.card import TruthCard
+from goalward.metrics.truth.errors import TruthError
+from goalward.metrics.truth.known_frames import ALL
+from goalward.report.figures.looks import (
+    FONT_SIZE,
+    TEXT_COLOUR,
+    light_figure,
+    looks_of,
+    plain_axes,
+    short_name,
+)
+from goalward.report.words.tables import Cell, Table
+from goalward.rollouts.episode import Outcome
+
+PERFECT = "perfect"
+_LESS_IS_BETTER = "Bold: the least mean absolute error (MAE) of a column."
+_ERRORS_NOTE = "± standard error, over episodes."
+_VALUE_BIAS_NOTE = "A bias above 0 is too pessimistic."
+_CHANCE_BIAS_NOTE = "A bias above 0 is too optimistic: the chance is of success."
+_PERFECT_NOTE = (
+    "perfect: what a prediction without error would show, as the truth is a mean over {branches} "
+    "futures."
+)
+_LETTERS_NOTE = (
+    "Methods without a common letter in a column differ (paired tests over seeds and episodes, "
+    "Benjamini-Hochberg, alpha = {alpha:g})."
+)
+CSV_COLUMNS = (
+    *("method", "frames_of", "quantity", "mean", "standard_error", "low", "high"),
+    *("num_frames", "num_episodes"),
+)
+
+
+def value_table(card: TruthCard) -> Table:
+    """Methods down; bias and mean absolute error of value across, on all frames and by outcome."""
+    columns: list[str] = []
+    cells: dict[str, list[Cell]] = {PERFECT: [], **{method: [] for method in card.methods}}
+    for group, known in card.groups.items():
+        letters = _letters(card, group)
+        found = {name: method.by_group[group] for name, method in card.methods.items()}
+        errors = [
+            replace(_error_cell(one.value.absolute), mark=letters.get(name, ""))
+            for name, one in found.items()
+        ]
+        columns += [f"bias{_of(group)}", f"MAE{_of(group)} ↓"]
+        cells[PERFECT] += [Cell(0.0), _score_cell(known.noise)]
+        for name, error in zip(found, with_least(errors), strict=True):
+            cells[name] += [_error_cell(found[name].value.bias), error]
+    columns += ["RMSE less noise", "Spearman", "Pearson"]
+    cells[PERFECT] += [Cell(0.0), Cell(words=""), Cell(words="")]
+    for name, method in card.methods.items():
+        one = method.by_group[ALL]
+        cells[name] += [
+            _score_cell(one.root_mean_square),
+            _row_cell(one.spearman),
+            _row_cell(one.pearson),
+        ]
+    notes = (*_notes(card, _VALUE_BIAS_NOTE), *_letters_note(card))
+    return Table("method", tuple(columns), _rows(cells), notes)
+
+
+def chance_table(card: TruthCard) -> Table:
+    """Methods down; bias and error of the chance to succeed in so many steps, and calibration."""
+    columns: list[str] = []
+    cells: dict[str, list[Cell]] = {PERFECT: [], **{method: [] for method in card.methods}}
+    for horizon in card.horizons:
+        found = {
+            name: method.by_group[ALL].within[horizon] for name, method in card.methods.items()
+        }
+        columns += [f"bias, {horizon} steps", f"MAE, {horizon} steps ↓"]
+        cells[PERFECT] += [Cell(0.0), _score_cell(card.groups[ALL].noise_within[horizon])]
+        errors = with_least([_error_cell(one.absolute) for one in found.values()])
+        for (name, one), error in zip(found.items(), errors, strict=True):
+            cells[name] += [_error_cell(one.bias), error]
+    standard = f"{card.standard_horizon} steps"
+    columns += [f"Brier, {standard}", f"calibration error, {standard}"]
+    cells[PERFECT] += [Cell(words=""), Cell(0.0)]
+    for name, method in card.methods.items():
+        found = method.calibration
+        cells[name] += [_score_cell(found.brier), _score_cell(found.expected_error)]
+    return Table("method", tuple(columns), _rows(cells), _notes(card, _CHANCE_BIAS_NOTE))
+
+
+def truth_csv(card: TruthCard) -> str:
+    """Every figure of the card, one per line; what is not defined is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for group, known in card.groups.items():
+        counts = (known.num_frames, known.num_episodes)
+        writer.writerow((PERFECT, group, "value_absolute", _csv(known.noise), *[""] * 3, *counts))
+        for name, method in card.methods.items():
+            one = method.by_group[group]
+            errors = {"value_bias": one.value.bias, "value_absolute": one.value.absolute}
+            for horizon, scores in one.within.items():
+                errors[f"within_{horizon}_bias"] = scores.bias
+                errors[f"within_{horizon}_absolute"] = scores.absolute
+            for quantity, error in errors.items():
+                numbers = (_csv(error.mean), _csv(error.standard_error), *_ends(error.interval))
+                writer.writerow((name, group, quantity, *numbers, *counts))
+            for quantity, row in (("spearman", one.spearman), ("pearson", one.pearson)):
+                numbers = (_csv(row.over_seeds.mean), "", *_ends(row.interval))
+                writer.writerow((name, group, quantity, *numbers, *counts))
+            root = _csv(one.root_mean_square)
+            writer.writerow((name, group, "value_root_mean_square", root, *[""] * 3, *counts))
+    return text.getvalue()
+
+
+def with_least(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells of a column with the lowest mean marked, and all that look the same as printed."""
+    means = [cell for cell in cells if cell.mean is not None]
+    least = min(means, key=lambda cell: cell.mean or 0.0, default=None)
+    return [
+        replace(cell, is_best=least is not None and cell.number == least.number) for cell in cells
+    ]
+
+
+def shown_group(group: str) -> str:
+    """
+    >>> shown_group("time_out")
+    'time-out'
+    """
+    return group.replace("_", "-")
+
+
+def _of(group: str) -> str:
+    return "" if group == ALL else f", {shown_group(group)}"
+
+
+def _letters(card: TruthCard, group: str) -> dict[str, str]:
+    tests = card.tests[group]
+    if all(pair.p_value is None for pair in tests.pairs):
+        return {}
+    errors = {name: m.by_group[group].value.absolute.mean for name, m in card.methods.items()}
+    return tests.letters(sorted(errors, key=lambda name: errors[name].value or 0.0))
+
+
+def _letters_note(card: TruthCard) -> list[str]:
+    has_letters = any(_letters(card, group) for group in card.groups)
+    return [_LETTERS_NOTE.format(alpha=card.tests[ALL].alpha)] if has_letters else []
+
+
+def _notes(card: TruthCard, bias_note: str) -> tuple[str, ...]:
+    known = card.groups[ALL]
+    counts = f"{known.num_frames} frames of {known.num_episodes} episodes"
+    return (
+        f"{counts}, discount {card.discount:.4g}.",
+        bias_note,
+        _LESS_IS_BETTER,
+        _ERRORS_NOTE,
+        _PERFECT_NOTE.format(branches=shown_branches(card)),
+    )
+
+
+def shown_branches(card: TruthCard) -> str:
+    """How many futures a frame rests on: 16, or 12 to 16."""
+    least, most = card.num_branches
+    return f"{least}" if least == most else f"{least} to {most}"
+
+
+def _rows(cells: dict[str, list[Cell]]) -> tuple[tuple[str, tuple[Cell, ...]], ...]:
+    """The methods, and below them what perfection would look like."""
+    order = [name for name in cells if name != PERFECT] + [PERFECT]
+    return tuple((name, tuple(cells[name])) for name in order)
+
+
+def _score_cell(score: Score) -> Cell:
+    return Cell(words=str(score)) if score.value is None else Cell(score.value)
+
+
+def _error_cell(error: TruthError) -> Cell:
+    if error.mean.value is None:
+        return Cell(words=str(error.mean))
+    return Cell(error.mean.value, error.standard_error.value)
+
+
+def _row_cell(row: CardRow) -> Cell:
+    return _score_cell(row.over_seeds.mean)
+
+
+def _csv(score: Score) -> str:
+    return "" if score.value is None else f"{score.value:.6g}"
+
+
+def _ends(interval: Interval) -> tuple[str, str]:
+    if interval.low is None or interval.high is None:
+        return "", ""
+    return f"{interval.low:.6g}", f"{interval.high:.6g}"
+
+
+# ---- the figure ---------------------------------------------------------------------------------
+
+
+def truth_figure(card: TruthCard) -> Figure:
+    """True against predicted value, a panel per method, a point per frame.
+
+    On the dashed line the prediction is right; above it the frame is farther from the goal than
+    predicted. Full points are frames of successes, open ones of the other episodes; grey lines
+    are one standard error of the truth each way.
+    """
+    columns = min(len(card.methods), 3) or 1
+    rows = -(-len(card.methods) // columns) or 1
+    figure = light_figure(max(2.8, 2.4 * columns), 2.7 * rows + 0.3)
+    panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+    looks = looks_of(list(card.methods))
+    for axes, (name, method) in zip(panels, card.methods.items(), strict=False):
+        _draw_frames(axes, card, method.predicted, looks[name].colour)
+        scores = method.by_group[ALL].value
+        words = f"bias {scores.bias.mean.value:+.2f}, MAE {scores.absolute.mean.value:.2f}"
+        axes.set_title(f"{short_name(name)}\n{words}", fontsize=FONT_SIZE, color=TEXT_COLOUR)
+    for axes in panels[len(card.methods) :]:
+        axes.set_visible(False)
+    # The lowest panel of each column has the numbers, also above an empty place.
+    for axes in panels[max(len(card.methods) - columns, 0) : len(card.methods)]:
+        axes.tick_params(labelbottom=True)
+    figure.supxlabel("predicted value", fontsize=FONT_SIZE, color=TEXT_COLOUR)
+    figure.supylabel("true value", fontsize=FONT_SIZE, color=TEXT_COLOUR)
+    kinds = {"frame of a success": TEXT_COLOUR, "of another episode": "white"}
+    figure.legend(
+        handles=[
+            Line2D([], [], lw=0, marker="o", ms=3.5, mec=TEXT_COLOUR, mfc=face, mew=0.7, label=kind)
+            for kind, face in kinds.items()
+        ],
+        loc="outside upper center",
+        ncols=2,
+        fontsize=FONT_SIZE,
+        frameon=False,
+        handletextpad=0.1,
+    )
+    return figure
+
+
+def _draw_frames(axes: Axes, card: TruthCard, predicted: np.ndarray, colour: str) -> None:
+    axes.plot([-1, 1], [-1, 1], color="#888888", linewidth=0.8, linestyle="dashed")
+    success = np.array([outcome == Outcome.SUCCESS for outcome in card.known.outcome])
+    true, error = card.true_value.mean, card.true_value.standard_error
+    for x, y, size in zip(predicted, true, np.nan_to_num(error), strict=True):
+        axes.plot([x, x], [y - size, y + size], color="#bbbbbb", linewidth=0.5, zorder=1)
+    for chosen, face in ((success, colour), (~success, "white")):
+        axes.plot(
+            predicted[chosen],
+            true[chosen],
+            linestyle="none",
+            marker="o",
+            markersize=2.6,
+            markeredgecolor=colour,
+            markeredgewidth=0.6,
+            markerfacecolor=face,
+            alpha=0.8,
+        )
+    axes.set_xlim(-1.06, 1.06)
+    axes.set_ylim(-1.06, 1.06)
+    axes.set_xticks([-1, -0.5, 0, 0.5, 1])
+    axes.set_yticks([-1, -0.5, 0, 0.5, 1])
+    axes.set_aspect("equal")
+    plain_axes(axes)

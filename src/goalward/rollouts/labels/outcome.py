@@ -1,0 +1,278 @@
+"""The outcome of an episode: where it comes from, and never a guess.
+
+A reader hands over the evidence it found per episode; this module chooses the source, checks
+that sources agree, and says which one it used.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from goalward.errors import RolloutError
+from goalward.rollouts.episode import Outcome
+from goalward.rollouts.findings import Findings, counted, some_of
+from goalward.rollouts.labels.evidence import Evidence, evidence_from_outcome
+from goalward.rollouts.labels.files import by_spelling, labels_by_episode, read_label_file
+
+# Where writers put the outcome, most trusted first (docs/formats.md says who writes which).
+SUCCESS_COLUMNS = ("next.success", "is_success", "is_episode_successful", "success")
+SUCCESS_FIELDS = ("episode_success", "is_episode_successful", "success")
+REWARD_COLUMNS = ("next.reward",)
+TERMINATED_COLUMNS = ("terminated", "next.terminated")
+LABEL_FILES = (
+    "meta/episode_labels.csv",
+    "meta/episode_labels.json",
+    "episode_labels.csv",
+    "episode_labels.json",
+)
+ORDER = ("next.success", "is_success", "episode_success", "is_episode_successful", "success")
+
+# A sparse reward repeats the label in some recorders and means something else in others: it
+# counts only where nothing else speaks.
+LAST_RESORT = frozenset({"next.reward", "rewards", "steps/reward"})
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """An episode that waits for its outcome."""
+
+    episode_id: str
+    num_frames: int
+    evidence: Mapping[str, Evidence]
+    terminated: bool = False
+    other_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Label:
+    outcome: Outcome
+    goal_frame: int | None
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """What the user says about labels.
+
+    `labels` is a csv or json file, or one of success, time_out and failure for all episodes.
+    `success_key` names the column, field or data set that holds the outcome. `horizon` is the
+    number of frames after which the clock ran out: an unsuccessful episode that is shorter ended
+    early and counts as a failure.
+    """
+
+    labels: str | Path | None = None
+    success_key: str | None = None
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.labels, str | Path | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise RolloutError("labels must be a csv or json file or an outcome")
+        if self.labels is not None and self.success_key is not None:
+            raise RolloutError("give either a label file or a success key, not both")
+        if self.horizon is not None and self.horizon < 1:
+            raise RolloutError(f"horizon must be at least 1 frame, got {self.horizon}")
+
+
+def decide(
+    episodes: Sequence[Unlabelled],
+    options: LabelOptions,
+    findings: Findings,
+    *,
+    where: str,
+    looked_for: str,
+    holds: str,
+) -> tuple[dict[str, Label], str]:
+    """The label of every episode that has one, and the name of the source.
+
+    Episodes the chosen source does not cover are left out; no label at all is an error that
+    says what was looked for and what the data set does hold.
+    """
+    stated = _stated_labels(episodes, options, findings)
+    if stated is not None:
+        chosen, label_source = stated
+    elif options.success_key is not None:
+        chosen, label_source = _from_success_key(episodes, options.success_key, where, holds)
+    else:
+        holds = " ".join([holds, *findings.warnings])
+        chosen, label_source = _from_best_source(episodes, where, looked_for, holds)
+    labels: dict[str, Label] = {}
+    for episode in episodes:
+        evidence = chosen.get(episode.episode_id)
+        if evidence is None:
+            findings.leave_out(episode.episode_id, f"{where}: no label in {label_source}")
+        elif evidence.goal_frame is not None and not (
+            evidence.success and 0 <= evidence.goal_frame < episode.num_frames
+        ):
+            findings.leave_out(
+                episode.episode_id,
+                f"{where}: {label_source} puts the goal at frame {evidence.goal_frame} of an "
+                f"episode with {episode.num_frames} frames",
+            )
+        else:
+            labels[episode.episode_id] = _label(episode, evidence, options.horizon)
+    if not labels:
+        raise RolloutError(f"{where}: {label_source} labels none of the {len(episodes)} episodes")
+    _notice_imbalance(labels, episodes, options, findings)
+    return labels, label_source
+
+
+def _stated_labels(
+    episodes: Sequence[Unlabelled], options: LabelOptions, findings: Findings
+) -> tuple[dict[str, Evidence], str] | None:
+    if options.labels is None:
+        return None
+    word = str(options.labels)
+    if word in set(Outcome):
+        evidence = evidence_from_outcome(word)
+        assert evidence is not None
+        chosen = {episode.episode_id: evidence for episode in episodes}
+        label_source = f"{word} for every episode, as stated"
+    else:
+        path = Path(options.labels)
+        names = {n: e.episode_id for e in episodes for n in (e.episode_id, *e.other_names)}
+        labels = read_label_file(path, by_spelling(names))
+        chosen = labels_by_episode(labels, path)
+        label_source = f"label file {path.name}"
+        unknown = [label.name for label in labels if label.episode_id is None]
+        if not chosen:
+            raise RolloutError(
+                f"{path}: fits none of the {len(episodes)} episodes: it names {some_of(unknown)}; "
+                f"they are called {some_of([e.episode_id for e in episodes])}"
+            )
+        if unknown:
+            findings.notice(
+                f"{options.labels}: names {counted(unknown)} not in the data set: "
+                f"{some_of(unknown)}"
+            )
+    _notice_overridden(episodes, chosen, label_source, findings)
+    return chosen, label_source
+
+
+def _from_success_key(
+    episodes: Sequence[Unlabelled], key: str, where: str, holds: str
+) -> tuple[dict[str, Evidence], str]:
+    chosen = {e.episode_id: e.evidence[key] for e in episodes if key in e.evidence}
+    if not chosen:
+        raise RolloutError(
+            f"{where}: no usable success key {key}: it is absent, or holds more than true and "
+            f"false. {holds}"
+        )
+    return chosen, key
+
+
+def _from_best_source(
+    episodes: Sequence[Unlabelled], where: str, looked_for: str, holds: str
+) -> tuple[dict[str, Evidence], str]:
+    coverage: dict[str, int] = {}
+    for episode in episodes:
+        for name in episode.evidence:
+            coverage[name] = coverage.get(name, 0) + 1
+    strong = [name for name in coverage if name not in LAST_RESORT]
+    candidates = strong or list(coverage)
+    if not candidates:
+        raise RolloutError(
+            f"{where}: no outcome label found. Looked for: {looked_for}. {holds} "
+            "Give a label file with --labels FILE (csv or json: episode_index,success) or name "
+            "the column with --success-key NAME."
+        )
+    # The most trusted source that covers the most episodes: a column that stops half-way loses.
+    rank = {name: ORDER.index(name) if name in ORDER else len(ORDER) for name in candidates}
+    candidates.sort(key=lambda name: (-coverage[name], rank[name]))
+    best = candidates[0]
+    for other in candidates[1:]:
+        _check_agreement(episodes, best, other, where)
+    return {e.episode_id: e.evidence[best] for e in episodes if best in e.evidence}, best
+
+
+def _check_agreement(episodes: Sequence[Unlabelled], best: str, other: str, where: str) -> None:
+    disagree = [
+        e.episode_id
+        for e in episodes
+        if best in e.evidence
+        and other in e.evidence
+        and e.evidence[best].success != e.evidence[other].success
+    ]
+    if disagree:
+        raise RolloutError(
+            f"{where}: {best} and {other} disagree on {counted(disagree)}: "
+            f"{some_of(disagree)}. Say which is right with --success-key or --labels."
+        )
+
+
+def _label(episode: Unlabelled, evidence: Evidence, horizon: int | None) -> Label:
+    if evidence.success:
+        goal_frame = evidence.goal_frame
+        if goal_frame is None:
+            # Another source may have seen when: a label file says that, next.success says when.
+            marked = [
+                e.goal_frame
+                for name, e in episode.evidence.items()
+                if e.goal_frame is not None and name not in LAST_RESORT
+            ]
+            goal_frame = marked[0] if marked else episode.num_frames - 1
+        return Label(Outcome.SUCCESS, goal_frame)
+    if evidence.outcome is not None:
+        return Label(evidence.outcome, None)
+    ended_early = horizon is not None and episode.num_frames < horizon
+    return Label(Outcome.FAILURE if episode.terminated or ended_early else Outcome.TIME_OUT, None)
+
+
+def _notice_overridden(
+    episodes: Sequence[Unlabelled],
+    chosen: Mapping[str, Evidence],
+    label_source: str,
+    findings: Findings,
+) -> None:
+    for name in dict.fromkeys(name for e in episodes for name in e.evidence):
+        if name in LAST_RESORT:
+            continue
+        overridden = [
+            e.episode_id
+            for e in episodes
+            if name in e.evidence
+            and e.episode_id in chosen
+            and e.evidence[name].success != chosen[e.episode_id].success
+        ]
+        if overridden:
+            findings.notice(
+                f"{label_source} overrides {name} in {counted(overridden)}: {some_of(overridden)}"
+            )
+
+
+def _notice_imbalance(
+    labels: Mapping[str, Label],
+    episodes: Sequence[Unlabelled],
+    options: LabelOptions,
+    findings: Findings,
+) -> None:
+    outcomes = [label.outcome for label in labels.values()]
+    if all(outcome is Outcome.SUCCESS for outcome in outcomes):
+        findings.notice(
+            f"all episodes ({len(outcomes)}) are successes: some recorders drop "
+            "time-outs without a word, and then nothing here says how good the policy is"
+        )
+    elif Outcome.SUCCESS not in outcomes:
+        findings.notice(f"none of the episodes ({len(outcomes)}) is a success")
+    if options.horizon is None:
+        return
+    longer = [e.episode_id for e in episodes if e.num_frames > options.horizon]
+    if longer:
+        findings.notice(
+            f"{counted(longer)} longer than the horizon of {options.horizon} frames: "
+            f"{some_of(longer)}"
+        )
+    shorter = {
+        e.num_frames
+        for e in episodes
+        if e.episode_id in labels and labels[e.episode_id].outcome is Outcome.FAILURE
+    }
+    if (
+        len(shorter) == 1
+        and Outcome.TIME_OUT not in outcomes
+        and outcomes.count(Outcome.FAILURE) > 1
+    ):
+        length = shorter.pop()
+        findings.notice(
+            f"all {outcomes.count(Outcome.FAILURE)} unsuccessful episodes have {length} frames "
+            f"and count as failures under the horizon of {options.horizon}: if the clock ran out "
+            f"there, give --horizon {length}"
+        )

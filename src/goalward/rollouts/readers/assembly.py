@@ -1,0 +1,192 @@
+"""From what a reader found on disk to a data set: damage left out, outcomes decided."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from goalward.errors import RolloutError
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.episode import Episode, FloatArray, first_bad_row
+from goalward.rollouts.findings import Findings, counted, some_of
+from goalward.rollouts.frames import FlippedFrames, FrameSource, matching_name
+from goalward.rollouts.labels.evidence import Evidence
+from goalward.rollouts.labels.outcome import LAST_RESORT, LabelOptions, Unlabelled, decide
+from goalward.rollouts.storage import Source
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What a user can say when rollouts are read; every reader takes all of it.
+
+    `cameras` and `proprioception` choose by name (None: all cameras, the format's usual
+    proprioception; empty: none). `filter_key` names a subset where the format has them. `flip`
+    turns images upside down (None: as the file says). `strict` makes damage an error.
+    `on_progress` is called with how much has been read and how much there is.
+    """
+
+    label: LabelOptions = field(default_factory=LabelOptions)
+    cameras: tuple[str, ...] | None = None
+    proprioception: tuple[str, ...] | None = None
+    filter_key: str | None = None
+    flip: bool | None = None
+    strict: bool = False
+    on_progress: Callable[[int, int], None] = lambda done, total: None
+
+    def chosen_cameras(self, names: Sequence[str], where: str) -> list[str]:
+        """Those of the recorded cameras that the user wants, in the user's order."""
+        if self.cameras is None:
+            return list(names)
+        return [matching_name(wanted, names, where) for wanted in self.cameras]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """An episode as found on disk, before its outcome is decided.
+
+    `evidence` says, by name of the source, what the files tell about success; `other_names` are
+    the names by which a label file may call the episode besides its id.
+    """
+
+    episode_id: str
+    num_frames: int
+    proprioception: FloatArray
+    cameras: Mapping[str, FrameSource]
+    evidence: Mapping[str, Evidence]
+    task: str = ""
+    fps: float | None = None
+    action_size: int = 0
+    terminated: bool = False
+    other_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that a reader found, and the words for the error if no label is among it."""
+
+    format: str
+    path: Path
+    recordings: Sequence[Recording]
+    looked_for: str
+    holds: str
+
+
+def assemble(found: Found, options: ReadOptions, findings: Findings) -> Rollouts:
+    """The data set: damaged episodes left out, outcomes decided, everything checked."""
+    recordings = [r for r in found.recordings if _usable(r, found.path, findings)]
+    recordings = _of_usual_size(recordings, found.path, findings)
+    recordings = _without_dense_rewards(recordings, options.label.success_key, findings)
+    _notice_rare_cameras(recordings, findings)
+    if not recordings:
+        raise RolloutError(f"{found.path}: no usable episode. {_reasons(findings)}")
+    labels, label_source = decide(
+        [
+            Unlabelled(r.episode_id, r.num_frames, r.evidence, r.terminated, r.other_names)
+            for r in recordings
+        ],
+        options.label,
+        findings,
+        where=str(found.path),
+        looked_for=found.looked_for,
+        holds=found.holds,
+    )
+    episodes = [
+        Episode(
+            id=r.episode_id,
+            num_frames=r.num_frames,
+            outcome=labels[r.episode_id].outcome,
+            goal_frame=labels[r.episode_id].goal_frame,
+            task=r.task,
+            fps=r.fps,
+            cameras=_flipped(r.cameras) if options.flip else r.cameras,
+            proprioception=r.proprioception,
+            action_size=r.action_size,
+        )
+        for r in recordings
+        if r.episode_id in labels
+    ]
+    single = [episode.id for episode in episodes if episode.num_frames == 1]
+    if single:
+        findings.notice(f"{counted(single)} of a single frame: {some_of(single)}")
+    source = Source(
+        format=found.format,
+        path=str(found.path),
+        label_source=label_source,
+        warnings=tuple(findings.warnings),
+        left_out=tuple(findings.left_out),
+        horizon=options.label.horizon,
+    )
+    return Rollouts(episodes, sources=[source])
+
+
+def _usable(recording: Recording, path: Path, findings: Findings) -> bool:
+    if recording.num_frames < 1:
+        findings.leave_out(recording.episode_id, f"{path}: has no frames")
+        return False
+    frame = first_bad_row(recording.proprioception)
+    if frame is not None:
+        findings.leave_out(
+            recording.episode_id,
+            f"{path}: proprioception holds NaN or infinity at frame {frame}",
+        )
+        return False
+    return True
+
+
+def _of_usual_size(
+    recordings: Sequence[Recording], path: Path, findings: Findings
+) -> list[Recording]:
+    """The episodes with as many proprioceptive numbers per frame as most of them have."""
+    sizes = Counter(recording.proprioception.shape[1] for recording in recordings)
+    kept: list[Recording] = []
+    for recording in recordings:
+        size, usual = recording.proprioception.shape[1], sizes.most_common(1)[0][0]
+        if size == usual:
+            kept.append(recording)
+        else:
+            findings.leave_out(
+                recording.episode_id,
+                f"{path}: {size} proprioceptive numbers per frame where others have {usual}",
+            )
+    return kept
+
+
+def _without_dense_rewards(
+    recordings: Sequence[Recording], success_key: str | None, findings: Findings
+) -> list[Recording]:
+    """A reward that is more than 0 and 1 in any episode is a label in none."""
+    dense: set[str] = set()
+    for name in LAST_RESORT:
+        labelled = sum(name in recording.evidence for recording in recordings)
+        if name != success_key and 0 < labelled < len(recordings):
+            dense.add(name)
+            findings.notice(f"{name} is not 0 and 1 in every episode, so it is no label")
+    return [
+        replace(r, evidence={name: e for name, e in r.evidence.items() if name not in dense})
+        for r in recordings
+    ]
+
+
+def _notice_rare_cameras(recordings: Sequence[Recording], findings: Findings) -> None:
+    counts = Counter(camera for recording in recordings for camera in recording.cameras)
+    for camera, count in counts.items():
+        if count < len(recordings):
+            findings.notice(f"camera {camera} is in {count} of {len(recordings)} episodes only")
+
+
+def _flipped(cameras: Mapping[str, FrameSource]) -> dict[str, FrameSource]:
+    return {name: FlippedFrames(source) for name, source in cameras.items()}
+
+
+def _reasons(findings: Findings) -> str:
+    if not findings.left_out:
+        return " ".join(["It holds no episodes.", *findings.warnings])
+    first = findings.left_out[0]
+    more = len(findings.left_out) - 1
+    return f"Episode {first.episode_id}: {first.reason}" + (f" (and {more} more)" if more else "")
+
+
+def no_proprioception(num_frames: int) -> FloatArray:
+    return np.zeros((num_frames, 0), dtype=np.float32)

@@ -1,0 +1,139 @@
+"""Comparisons of small tables."""
+
+import json
+
+import pytest
+from rollout_files.outcomes import outcome_rows, table_of
+
+from goalward import GoalwardError
+from goalward.metrics.comparing.comparison import compare
+from goalward.metrics.comparing.exact_tests import (
+    boschloo_test,
+    holm,
+    mcnemar_test,
+    stratified_test,
+)
+from goalward.metrics.comparing.outcome_file import read_outcomes
+
+
+def compared(tmp_path, *rows, **options):
+    return compare(table_of(tmp_path, *rows), **options)
+
+
+def test_two_policies_apart(tmp_path):
+    found = compared(tmp_path, outcome_rows("old", 20, 40), outcome_rows("new", 36, 40, steps=30))
+    pair = found.pairs[0]
+    assert (pair.first, pair.second, pair.better) == ("old", "new", "new")
+    assert (pair.first_rate, pair.second_rate) == (0.5, 0.9)
+    assert pair.difference == pytest.approx(0.4)
+    assert (pair.test, pair.interval_method) == ("Boschloo, exact", "Newcombe")
+    assert pair.p_value == pair.adjusted_p_value == boschloo_test(20, 40, 36, 40)
+    assert pair.until_settled is None
+    assert [p.letters for p in found.policies] == ["b", "a"]
+    assert found.policies[0].rate_interval == pytest.approx((0.3520, 0.6480), abs=1e-4)
+    assert (found.paired, found.horizon, found.notes) == (False, 100, ())
+    # 20 rollouts of 50 to 56 steps and 20 of 100; 36 of 30 to 36 and 4 of 100.
+    assert found.policies[0].mean_steps == pytest.approx((20 * 50 + 2 * 21 + 15 + 20 * 100) / 40)
+    assert pair.steps.difference == pytest.approx(
+        found.policies[1].mean_steps - found.policies[0].mean_steps
+    )
+    assert json.loads(json.dumps(found.as_dict()))["pairs"][0]["better"] == "new"
+
+
+def test_what_cannot_be_told_yet_says_how_much_more(tmp_path):
+    found = compared(tmp_path, outcome_rows("a", 14, 20), outcome_rows("b", 17, 20))
+    pair = found.pairs[0]
+    assert pair.better is None
+    assert {p.letters for p in found.policies} == {"a"}
+    assert 80 < pair.rollouts_for_power < 180
+    assert 40 < pair.until_settled.median < pair.until_settled.nine_in_ten < 600
+
+
+def test_initial_states_pair_episodes_and_make_it_sharper(tmp_path):
+    # The second wins the same states as the first and six more, whatever the order of the rows.
+    first = outcome_rows("a", 20, 40, initial_state=lambda i: i)
+    second = outcome_rows("b", 26, 40, initial_state=lambda i: i)[::-1]
+    found = compared(tmp_path, first, second)
+    pair = found.pairs[0]
+    assert found.paired
+    assert found.num_matched == 40
+    assert (pair.only_first, pair.only_second) == (0, 6)
+    assert pair.p_value == mcnemar_test(0, 6) == 2 / 2**6
+    assert pair.better == "b"
+    apart = compared(tmp_path, first, second, paired=False).pairs[0]
+    assert apart.test == "Boschloo, exact"
+    assert apart.better is None
+    assert apart.interval[0] < 0 < pair.interval[0]
+
+
+def test_tasks_are_compared_within_themselves(tmp_path):
+    # Simpson: b is better at either task, but met the hard one more often.
+    def rows(policy, task, successes, total):
+        return [{**row, "task": task} for row in outcome_rows(policy, successes, total)]
+
+    found = compared(
+        tmp_path,
+        rows("a", "easy", 72, 90),
+        rows("a", "hard", 1, 10),
+        rows("b", "easy", 10, 10),
+        rows("b", "hard", 36, 90),
+    )
+    pair = found.pairs[0]
+    assert found.policies[0].rate > found.policies[1].rate
+    assert pair.second_rate > pair.first_rate
+    assert pair.test.startswith("Cochran-Mantel-Haenszel")
+    assert pair.p_value == stratified_test([72, 1], [90, 10], [10, 36], [10, 90])
+    assert pair.better == "b"
+    assert pair.steps is None
+    assert "spread differently over the tasks" in found.notes[0]
+    assert pair.watched.num_pairs == 20
+    assert found.policies[0].tasks == {"easy": (72, 90), "hard": (1, 10)}
+
+
+@pytest.mark.parametrize(("successes", "rate"), [(0, 0), (12, 1)])
+def test_nothing_is_claimed_where_all_end_alike(tmp_path, successes, rate):
+    found = compared(tmp_path, outcome_rows("a", successes, 12), outcome_rows("b", successes, 12))
+    pair = found.pairs[0]
+    assert (pair.first_rate, pair.second_rate) == (rate, rate)
+    assert (pair.p_value, pair.better, pair.until_settled) == (1, None, None)
+    assert pair.watched.e_value == 1
+    assert pair.interval[0] < 0 < pair.interval[1]
+    assert found.policies[0].letters == "a"
+
+
+def test_many_policies_are_corrected_together(tmp_path):
+    found = compared(
+        tmp_path, outcome_rows("a", 20, 40), outcome_rows("b", 28, 40), outcome_rows("c", 40, 40)
+    )
+    assert [(p.first, p.second) for p in found.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert [p.adjusted_p_value for p in found.pairs] == holm([p.p_value for p in found.pairs])
+    assert found.pairs[1].adjusted_p_value == pytest.approx(3 * found.pairs[1].p_value)
+    assert found.pairs[0].watched.wanted_e_value == pytest.approx(60)
+    assert [p.letters for p in found.policies] == ["b", "b", "a"]
+
+
+def test_rows_sorted_by_outcome_fool_nobody(tmp_path):
+    def rows(policy, successes):
+        return sorted(outcome_rows(policy, successes, 40), key=lambda row: not row["success"])
+
+    found = compared(tmp_path, rows("a", 20), rows("b", 28))
+    assert found.pairs[0].watched is found.pairs[0].until_settled is None
+    assert found.pairs[0].rollouts_for_power > 40
+    assert found.notes[0].startswith("the rows of a are sorted by outcome")
+    # A handful in two blocks may well be chance.
+    assert compared(tmp_path, rows("a", 39), rows("b", 38)).pairs[0].watched is not None
+
+
+@pytest.mark.parametrize("level", [0.05, 1.0, 95])
+def test_levels_that_make_no_sense(tmp_path, level):
+    with pytest.raises(GoalwardError, match="level must be at least 0.5 and below 1"):
+        compared(tmp_path, outcome_rows("a", 5, 10), outcome_rows("b", 5, 10), level=level)
+
+
+def test_published_results_of_four_policies(real_files):
+    folder = real_files / "libero10_openvla_results"
+    found = compare(read_outcomes(sorted(folder.glob("*.csv"))))
+    assert found.paired
+    assert (found.num_matched, found.horizon) == (500, 520)
+    assert [p.successes for p in found.policies] == [3, 470, 466, 474]
+    assert [p.letters for p in found.policies] == ["b", "a", "a", "a"]

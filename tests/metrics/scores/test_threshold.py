@@ -1,0 +1,87 @@
+"""The composite at a threshold learned in training."""
+
+import math
+
+import numpy as np
+import pytest
+
+from goalward.metrics.scores.threshold import best_threshold, composite_at, threshold_metrics
+from goalward.metrics.uncertainty.weighing import only_score
+from goalward.rollouts.endings import Endings
+
+INF = math.inf
+PAIR = Endings(np.array([3, 6]), np.array([2, -1]))
+
+
+def test_threshold_lies_halfway():
+    assert best_threshold(np.array([50.0, 30, 10, 80, 90, 99]), PAIR, 9).value == 65
+
+
+def test_never_can_be_the_split():
+    """All numbers of steps on one side, never on the other."""
+    threshold = best_threshold(np.array([50.0, 30, 10, INF, INF, INF]), PAIR, 9)
+    assert threshold.value == INF
+    composite = composite_at(np.array([1e6, 30, 10, INF, INF, 5]), PAIR, 9, threshold.value)
+    assert only_score(composite).value == pytest.approx((1 + 2 / 3) / 2)
+
+
+def test_useless_predictions_score_one_half():
+    for steps in (np.full(6, 7.0), np.array([9.0, 9, 9, 1, 1, 1])):
+        threshold = best_threshold(steps, PAIR, 9).value
+        assert only_score(composite_at(steps, PAIR, 9, threshold)).value == 0.5
+
+
+def test_neighbouring_numbers_are_still_split():
+    """Halfway between two neighbouring floats is one of them."""
+    low = 1.0
+    high = np.nextafter(low, 2)
+    steps = np.array([low, low, low, high, high, high])
+    threshold = best_threshold(steps, PAIR, 9).value
+    assert only_score(composite_at(steps, PAIR, 9, threshold)).value == 1
+
+
+def test_the_first_of_equally_good_thresholds():
+    """One of three right and none wrong, or all right and two of three wrong."""
+    steps = np.array([1.0, 9, 9, 5, 5, 20])
+    assert best_threshold(steps, PAIR, 9).value == 3
+
+
+@pytest.mark.parametrize("pool", ["frames", "episodes"])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_other_threshold_is_better(seed, pool):
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 8, 10)
+    goals = np.where(np.arange(10) < 5, lengths - 1, -1)
+    endings = Endings(np.cumsum(lengths), goals)
+    steps = rng.integers(0, 12, endings.num_frames).astype(float)
+    steps[steps == 11] = INF
+    best = best_threshold(steps, endings, 4, pool=pool).value
+    reached = only_score(composite_at(steps, endings, 4, best, pool=pool)).value
+    others = [
+        only_score(composite_at(steps, endings, 4, threshold, pool=pool)).value
+        for threshold in np.append(np.arange(-0.5, 13), INF)
+    ]
+    assert reached == pytest.approx(max(others))
+
+
+def test_training_chooses_and_test_is_scored():
+    """A scale that is off by ten costs nothing; what differs in test does."""
+    training = 10 * np.array([2.0, 1, 0, 8, 9, 9])
+    test = 10 * np.array([2.0, 6, 0, 8, 3, 9])
+    scores = threshold_metrics(training, PAIR, test, PAIR, horizon=5)
+    assert scores.threshold.value == 50
+    assert scores.training.composite.value == 1
+    assert scores.test.success.value == pytest.approx(2 / 3)
+    assert scores.test.failure.value == pytest.approx(2 / 3)
+
+
+def test_missing_kinds():
+    only_success = Endings(np.array([3]), np.array([2]))
+    scores = threshold_metrics(np.zeros(3), only_success, np.zeros(6), PAIR, 5)
+    assert scores.test.composite.reason == "in training: no episode without success"
+    only_other = Endings(np.array([3]), np.array([-1]))
+    scores = threshold_metrics(np.zeros(3), only_other, np.zeros(6), PAIR, 5)
+    assert scores.threshold.reason == "in training: no episode succeeded"
+    scores = threshold_metrics(np.arange(6.0), PAIR, np.zeros(3), only_success, 5)
+    assert scores.test.success.defined
+    assert scores.test.composite.reason == "no episode without success"

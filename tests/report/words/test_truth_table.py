@@ -1,0 +1,187 @@
+"""Methods against the truth on paper: literal tables, what the figure draws, what the words say."""
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+import goalward
+from goalward.metrics.truth.card import truth_card
+from goalward.metrics.truth.frame_truth import FrameTruth
+from goalward.metrics.truth.known_frames import known_frames
+from goalward.report.truth_json import truth_as_json
+from goalward.report.words.truth import truth_lines, wrong_of_time_outs
+from goalward.report.words.truth_table import chance_table, truth_csv, truth_figure, value_table
+from goalward.values.table import ValueTable
+
+INF = math.inf
+DISCOUNT = 0.5
+CAP = 8
+
+
+def card_of(steps_by_method, num_episodes=12, num_seeds=2, branches=None):
+    """One frame each of episodes that succeed (K = 1, 1, 3, 3) or time out (K = 3 or never).
+
+    `steps_by_method` maps a method to the steps it predicts for successes and for the others.
+    """
+    success = [i % 2 == 0 for i in range(num_episodes)]
+    arrays = [np.zeros((4, 1), np.float32)] * num_episodes
+    rollouts = goalward.from_arrays(arrays, success=success)
+    rows = [[1, 1, 3, 3] if good else [3, 3, INF, INF] for good in success]
+    truth = FrameTruth(
+        rollouts.ids, np.zeros(num_episodes, dtype=np.int64), np.array(rows, dtype=float), CAP
+    )
+    if branches is not None:
+        truth = FrameTruth(
+            truth.episode_ids, truth.frame_indices, truth.steps[:, :branches], truth.cap
+        )
+    steps = np.zeros((len(steps_by_method), num_seeds, 4 * num_episodes), dtype=np.float32)
+    for m, pair in enumerate(steps_by_method.values()):
+        for episode, good in enumerate(success):
+            # A little apart, so that episodes and seeds vary.
+            nudge = 0.001 * episode + 0.0005 * np.arange(num_seeds)
+            steps[m, :, 4 * episode] = pair[0 if good else 1] + nudge
+    values = ValueTable(
+        methods=tuple(steps_by_method),
+        seeds=tuple(range(num_seeds)),
+        episode_ids=rollouts.ids,
+        episode_tasks=("",) * num_episodes,
+        episode_ends=4 * np.arange(1, num_episodes + 1),
+        value=np.zeros_like(steps),
+        steps_to_goal=steps,
+    )
+    known = known_frames(truth, rollouts, np.ones(num_episodes, dtype=bool))
+    return truth_card(values, known, discount=DISCOUNT, standard_horizon=2)
+
+
+# True values 3/8 and 7/8; 1 - 2 * (1/2)^k of k = 2: 1/2, of k = 4: 7/8, of k = 1: 0.
+TWO = {"td": (2, 4), "mc_2": (1, 1)}
+
+
+def test_value_table_by_the_letter():
+    text = value_table(card_of(TWO)).markdown()
+    head, _, td, mc, perfect, _, notes = text.splitlines()[:7]
+    assert head == (
+        "| method | bias | MAE ↓ | bias, success | MAE, success ↓ | bias, time-out "
+        "| MAE, time-out ↓ | RMSE less noise | Spearman | Pearson |"
+    )
+    assert td.startswith("| td | 0.064 ± 0.0")
+    assert "| **0.064 ± 0.0" in td
+    assert mc.startswith("| mc\\_2 | −0.6")  # noqa: RUF001
+    # Of four numbers half a unit apart: a standard error of 0.25 / sqrt(3); sqrt(2 / pi) of it.
+    noise = math.sqrt(2 / math.pi) * (0.375 / math.sqrt(3) + 0.125 / math.sqrt(3)) / 2
+    assert perfect.startswith(f"| perfect | 0.000 | {noise:.3f} | 0.000 |")
+    assert notes.startswith("12 frames of 12 episodes, discount 0.5. A bias above 0 is too pess")
+    assert "a mean over 4 futures" in notes
+    assert "Methods without a common letter" in notes
+
+
+def test_letters_tell_methods_apart():
+    cells = dict(value_table(card_of(TWO)).rows)
+    assert (cells["td"][1].mark, cells["mc_2"][1].mark) == ("a", "b")
+    assert cells["td"][1].is_best
+    assert not cells["mc_2"][1].is_best
+
+
+def test_latex_has_a_row_per_method_and_one_for_perfection():
+    text = value_table(card_of(TWO)).latex()
+    assert r"mc\_2 & $" in text
+    assert text.count(r" \\") == 4
+
+
+def test_chances_are_biased_the_other_way():
+    table = chance_table(card_of(TWO))
+    assert table.columns[2:4] == ("bias, 2 steps", "MAE, 2 steps ↓")
+    cells = dict(table.rows)
+    # Within 2 steps: half of the futures of successes, none of the others; mc_2 says all, td says
+    # none but the first frame by the first seed, as its steps lie a little above 2.
+    assert cells["mc_2"][2].mean == pytest.approx(0.75)
+    assert cells["td"][2].mean == pytest.approx(-0.25 + 1 / 24)
+    assert "too optimistic" in table.markdown()
+
+
+def test_csv_has_every_figure_once():
+    rows = list(csv.DictReader(io.StringIO(truth_csv(card_of(TWO)))))
+    keys = [(row["method"], row["frames_of"], row["quantity"]) for row in rows]
+    assert len(set(keys)) == len(keys)
+    # Value, three horizons of two errors each, two correlations, the root; two methods, and noise.
+    assert len(rows) == 3 * (2 * (2 + 2 * 4 + 2 + 1) + 1)
+    found = next(row for row in rows if row["quantity"] == "value_bias")
+    assert found["method"] == "td"
+    assert float(found["low"]) < float(found["mean"]) < float(found["high"])
+
+
+def test_json_is_plain():
+    text = json.dumps(truth_as_json(card_of(TWO)), allow_nan=False)
+    found = json.loads(text)
+    assert found["closest_first"] == ["td", "mc_2"]
+    assert found["significance"]["all"]["td against mc_2"]["differs"] is True
+    assert found["frames"]["time_out"]["more_time_success"]["value"] == 0.5
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("num_methods", [1, 2, 5])
+def test_a_point_per_frame_and_a_panel_per_method(num_methods):
+    card = card_of({f"method {i}": (i, 4) for i in range(num_methods)})
+    figure = truth_figure(card)
+    FigureCanvasAgg(figure).draw()
+    panels = [axes for axes in figure.get_axes() if axes.get_visible()]
+    assert len(panels) == num_methods
+    points = [line for line in panels[0].lines if line.get_marker() == "o"]
+    true = np.concatenate([line.get_ydata() for line in points])
+    assert sorted(true) == pytest.approx([0.375] * 6 + [0.875] * 6)
+    assert len(points[0].get_xdata()) == 6
+    assert "bias " in panels[0].get_title()
+
+
+def test_words_name_the_closest_and_those_it_beats():
+    text = "\n".join(truth_lines(card_of({**TWO, "mc": (2, 4.001)})))
+    assert "4 futures from each of 12 frames of 12 held-out episodes, up to 8 steps" in text
+    assert "`td` is **closest to the truth**" in text
+    assert "a perfect prediction would show 0.12" in text
+    assert "It is nearer than `mc` (0.06), `mc_2` (0.62) (paired tests" in text
+    assert "The values of `td` are too pessimistic on average (+0.06" in text
+    assert "From frames of timed-out episodes 50 % (40 % to 60 %) of the futures" in text
+
+
+def test_words_do_not_claim_what_is_not_known():
+    """Two methods whose errors are as large, turned over from episode to episode."""
+    card = card_of({"td": (2, INF), "mc": (3, 4)}, num_episodes=2)
+    text = "\n".join(truth_lines(card))
+    assert "nearer than" not in text
+    assert "not told apart from" in text
+    alone = "\n".join(truth_lines(card_of({"td": (2, 4)})))
+    assert "The values of `td` are off by 0.06" in alone
+    assert "closest" not in alone
+
+
+def test_what_is_wrong_of_time_outs_is_told_and_only_that():
+    card = card_of({"td": (2, 1), "mc": (1, 3), "survival": (1, INF)})
+    # The true value is 7/8, of k = 1: 0, of k = 3: 3/4, of never: 1.
+    assert wrong_of_time_outs(card, "td").startswith(
+        "the truth of some frames shows them too optimistic in time-outs (-0.8"
+    )
+    assert wrong_of_time_outs(card, "td").endswith("of the true futures 50 % reach the goal")
+    # Off by an eighth: sure, but not much.
+    assert wrong_of_time_outs(card, "mc") == wrong_of_time_outs(card, "survival") == ""
+    near = card_of({"td": (2, 4)}, num_episodes=1)
+    assert wrong_of_time_outs(near, "td") == ""
+
+
+def test_a_single_future_leaves_the_noise_unknown():
+    card = card_of(TWO, branches=1)
+    assert "perfect prediction" not in "\n".join(truth_lines(card))
+    assert "not defined: a frame has one future only" in value_table(card).markdown()
+
+
+def test_one_episode_has_neither_intervals_nor_tests():
+    card = card_of(TWO, num_episodes=1)
+    text = "\n".join(truth_lines(card))
+    assert "no interval: an interval over episodes needs at least two" in text
+    assert "Whether it really is nearer than the others is not known" in text
+    value_table(card).markdown()
+    truth_as_json(card)
