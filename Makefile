@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests in parallel; two workers suit a laptop as well as CI.
 WORKERS ?= 2
 
-.PHONY: help install simulators rerun demo test lint types check bench format clean
+.PHONY: help install simulators rerun demo test mutants lint types check bench format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,11 @@ demo: install  ## evaluate a policy on the rollouts that come with the package
 
 test: install  ## run all tests
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# A slice: what MINUTES allow. The next call goes on where this one stopped.
+MINUTES ?= 55
+mutants: install  ## plant faults one by one and see whether tests notice (ROOM=targets MINUTES=55)
+	$(BIN)/python benchmarks/mutants.py $(ROOM) --minutes $(MINUTES) --workers $(WORKERS)
 
 lint: install
 	$(BIN)/ruff format --check .

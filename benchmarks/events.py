@@ -266,7 +266,7 @@ def knowing_values(data: Path, values: ValueTable) -> ValueTable | None:
     steps = np.log(np.maximum(worth, 1e-9)) / np.log(discount)
     flat: npt.NDArray[np.float32] = np.concatenate([steps[path] for path in paths])[None, None]
     flat = flat.astype(np.float32)
-    return replace(values, methods=("knowing",), seeds=(0,), value=-flat, steps_to_goal=flat)
+    return replace(values, methods=("knowing",), seeds=(0,), raw_value=-flat, steps_to_goal=flat)
 
 
 def _state(memory: str, held: bool) -> tuple[str, int, bool]:

@@ -17,7 +17,8 @@ import torch
 
 import goalward
 from goalward.training.fit import train
-from goalward.training.frames import Recording, recording
+from goalward.training.frames import TrainingFrames, training_frames
+from goalward.training.methods import find_method
 from goalward.training.presets import PRESETS
 from goalward.training.runs import all_runs, plan_run
 
@@ -31,14 +32,16 @@ CASES = (
 )
 
 
-def random_recording(num_episodes: int, size: int, time_out: int, success_steps: int) -> Recording:
+def random_frames(
+    num_episodes: int, size: int, time_out: int, success_steps: int
+) -> TrainingFrames:
     """Successes and time-outs in turn, so that the first episodes of any number are balanced."""
     rng = np.random.default_rng(0)
     success = np.arange(num_episodes) % 2 == 0
     lengths = np.where(success, rng.normal(success_steps, 20, num_episodes).astype(int), time_out)
     ends = np.cumsum(lengths)
     features = rng.standard_normal((ends[-1], size), dtype=np.float32)
-    return recording(goalward.from_arrays(features, success=success, episode_ends=ends))
+    return training_frames(goalward.from_arrays(features, success=success, episode_ends=ends))
 
 
 def main() -> None:
@@ -48,12 +51,12 @@ def main() -> None:
     options = parser.parse_args()
     total = wanted = trained = 0.0
     for preset, size, time_out, success_steps, sizes in CASES:
-        frames = random_recording(max(sizes), size, time_out, success_steps)
+        frames = random_frames(max(sizes), size, time_out, success_steps)
         numbers = PRESETS[preset].for_horizon(frames.horizon)
         numbers = replace(numbers, num_steps=max(int(numbers.num_steps * options.share), 2))
         started = time.perf_counter()
         runs = [
-            plan_run(frames, method, seed, range(count), numbers, name=str(count))
+            plan_run(frames, find_method(method), seed, range(count), numbers, name=str(count))
             for count in sizes
             for method in METHODS
             for seed in SEEDS

@@ -25,8 +25,9 @@ import torch
 
 import goalward
 from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.episode import Outcome
 from goalward.training.fit import anchor_values
-from goalward.training.frames import recording
+from goalward.training.frames import training_frames
 from goalward.training.inputs import FeatureRows
 from goalward.training.presets import hyperparameters
 from goalward.values.fitted import Fitted, fit
@@ -132,22 +133,23 @@ def roll_out(
 
 
 def anchor_on_time_outs(fitted: Fitted, training: Rollouts) -> float:
-    frames = recording(training)
+    frames = training_frames(training)
     rows = FeatureRows(frames.features, torch.device("cpu"), 0)
     runs = tuple(run for run in fitted.answers.values() if run.anchors)
     if not runs:
         return np.nan
     values = anchor_values(frames, rows, runs, list(fitted.nets), fitted.numbers)
-    return float(np.mean([value[frames.timed_out] for value in values.values()]))
+    timed_out = frames.ended_in(Outcome.TIME_OUT)
+    return float(np.mean([value[timed_out] for value in values.values()]))
 
 
 def report(name: str, fitted: Fitted, training: Rollouts, test: Rollouts, truth: Any) -> None:
-    frames = recording(test)
+    frames = training_frames(test)
     table = fitted.predict(test)
     before = frames.reached & (frames.steps < HORIZON)
-    length = np.diff(frames.episode_ends, prepend=0)[frames.episode_of]
+    length = frames.endings.lengths[frames.endings.episode_of]
     for method in fitted.methods:
-        value, steps = table.values(method), table.steps(method)
+        value, steps = table.raw_values(method), table.steps(method)
         error = value - truth
         quick = (steps[:, before] < np.minimum(length, HORIZON)[before]).mean()
         slow = (steps[:, ~frames.reached] > HORIZON).mean()

@@ -129,7 +129,7 @@ def made_run(folder: Path, lengths: Sequence[int]) -> FinishedRun:
             episode_ids=tuple(episode.id for episode in episodes),
             episode_tasks=tuple(episode.task for episode in episodes),
             episode_ends=np.cumsum(lengths),
-            value=np.zeros_like(steps),
+            raw_value=np.zeros_like(steps),
             steps_to_goal=steps,
         ),
     )

@@ -17,26 +17,27 @@ import torch
 
 import goalward
 from goalward.training.fit import batch_trainer
-from goalward.training.frames import Recording, recording
+from goalward.training.frames import TrainingFrames, training_frames
 from goalward.training.inputs import FeatureRows
+from goalward.training.methods import METHODS
 from goalward.training.presets import hyperparameters
-from goalward.training.problem import problem
+from goalward.training.problem import problem_of
 from goalward.training.runs import plan_run
 from goalward.training.step import initial_state
 
 DISCOUNT = 0.993
 
 
-def random_recording(num_frames: int, size: int, length: int = 200) -> Recording:
+def random_frames(num_frames: int, size: int, length: int = 200) -> TrainingFrames:
     rng = np.random.default_rng(0)
     count = num_frames // length
     features = rng.standard_normal((count * length, size), dtype=np.float32)
     ends = np.arange(1, count + 1) * length
     success = np.arange(count) % 2 == 0
-    return recording(goalward.from_arrays(features, success=success, episode_ends=ends))
+    return training_frames(goalward.from_arrays(features, success=success, episode_ends=ends))
 
 
-def plain_loop(frames: Recording, device: torch.device) -> Callable[[], int]:
+def plain_loop(frames: TrainingFrames, device: torch.device) -> Callable[[], int]:
     """A function that trains one batch and returns the gradient steps it took."""
     size = frames.features.shape[1]
     layers: list[torch.nn.Module] = []
@@ -58,7 +59,10 @@ def plain_loop(frames: Recording, device: torch.device) -> Callable[[], int]:
         weight = to_device((weight / weight.max()).astype(np.float32))
         state = to_device(frames.features[rows])
         next_state = to_device(frames.features[np.minimum(rows + 1, frames.num_frames - 1)])
-        at_goal, at_end = to_device(frames.at_goal[rows]), to_device(frames.at_end[rows])
+        at_goal, at_end = (
+            to_device(frames.endings.at_goal[rows]),
+            to_device(frames.endings.at_end[rows]),
+        )
         error = torch.zeros(512)
         for _ in range(2):
             with torch.no_grad():
@@ -76,15 +80,16 @@ def plain_loop(frames: Recording, device: torch.device) -> Callable[[], int]:
     return train_batch
 
 
-def side_by_side(frames: Recording, num_runs: int, device: torch.device) -> Callable[[], int]:
+def side_by_side(frames: TrainingFrames, num_runs: int, device: torch.device) -> Callable[[], int]:
     """The same for this package: all runs in one batch of training."""
     numbers = hyperparameters("libero", capacity=None)
     episodes = range(frames.num_episodes)
-    runs = [plan_run(frames, "liveness-nb", seed, episodes, numbers) for seed in range(num_runs)]
+    method = METHODS["liveness-nb"]
+    runs = [plan_run(frames, method, seed, episodes, numbers) for seed in range(num_runs)]
     rows = FeatureRows(frames.features, device)
     dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-    task = problem(frames, rows, runs, {}, numbers, dtype)
-    advance = batch_trainer(task, initial_state(task))
+    problem = problem_of(frames, rows, runs, {}, numbers, dtype)
+    advance = batch_trainer(problem, initial_state(problem))
 
     def train_batch() -> int:
         advance()
@@ -117,7 +122,7 @@ def main() -> None:
     on_cuda = device.type == "cuda"
     run_counts = options.runs or ([1, 5, 25, 100] if on_cuda else [1, 5])
     num_batches = options.batches or (100 if on_cuda else 2)
-    frames = random_recording(options.frames, options.size)
+    frames = random_frames(options.frames, options.size)
     plain = plain_loop(frames, device)
     where = torch.cuda.get_device_name() if on_cuda else f"CPU, {torch.get_num_threads()} threads"
     print(f"{where}, torch {torch.__version__}, {options.frames} frames x {options.size}")

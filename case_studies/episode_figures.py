@@ -25,10 +25,11 @@ from goalward.report.figures.scores import save_figure
 from goalward.report.figures.sheet import filled, known_values
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
+from goalward.runs.curves import Curves
 from goalward.simulate.recording.data_set import SimulatedDataSet
 from goalward.values.table import ValueTable, read_values
 
-FloatArray = npt.NDArray[np.floating]
+FloatArray = npt.NDArray[np.float64]
 FEWEST_MOMENTS, MOST_MOMENTS = 5, 7
 # A hand that moves less than this between frames rests.
 REST_M = 0.002
@@ -106,22 +107,18 @@ def draw(arguments: argparse.Namespace) -> None:
     path = Path(arguments.data) / TRUTH_FILE
     truth = read_truth(path) if path.is_file() else None
     events = events_of(Path(arguments.data))
-    # On one scale for all methods: predicted steps k become 1 - 2 g^k.
     curves = {
-        method: 1 - 2 * arguments.discount ** values.steps(method) for method in values.methods
+        method: Curves.of_steps(method, values.steps(method), arguments.discount)
+        for method in values.methods
     }
-    mean = {
-        each.id: curves[arguments.method][:, values.frames_of(each.id)].mean(axis=0)
-        for each in rollouts
-    }
+    mean = {each.id: curves[arguments.method].value[values.frames_of(each.id)] for each in rollouts}
     cameras = list(rollouts.camera_names)
     for kind, episode in choose(rollouts, mean, events).items():
         frames = values.frames_of(episode.id)
         figure = episode_figure(
             f"{episode.task}: episode {episode.id} ({episode.outcome})",
             moments_of(episode, mean[episode.id], events.get(episode.id, []), cameras),
-            {method: curves[method][:, frames] for method in arguments.shown},
-            discount=arguments.discount,
+            [curves[method].part(frames) for method in arguments.shown],
             truth=known_values(truth, episode.id, arguments.discount),
             cameras=cameras,
             curve_at="below",

@@ -7,16 +7,25 @@ from goalward.errors import GoalwardError, RolloutError
 
 if TYPE_CHECKING:
     from goalward.embeddings.embed import embed
+    from goalward.exports.export import export
+    from goalward.report.comparison_files import write_comparison
+    from goalward.report.files import write_summary
+    from goalward.report.pages.files import write_report
+    from goalward.report.words.summary import summary
     from goalward.rollouts.concatenation import concatenate
     from goalward.rollouts.dataset import Rollouts
     from goalward.rollouts.episode import Episode, Outcome
     from goalward.rollouts.readers import read
     from goalward.rollouts.readers.arrays import from_arrays
+    from goalward.runs.compare import compare
+    from goalward.runs.evaluate import evaluate
+    from goalward.runs.run import Run
+    from goalward.runs.stored import open_run
     from goalward.training.feature_file import read_features, write_features
     from goalward.values.fitted import Fitted, fit, load
     from goalward.values.table import ValueTable, read_values
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "Episode",
@@ -25,16 +34,25 @@ __all__ = [
     "Outcome",
     "RolloutError",
     "Rollouts",
+    "Run",
     "ValueTable",
+    "compare",
     "concatenate",
     "embed",
+    "evaluate",
+    "export",
     "fit",
     "from_arrays",
     "load",
+    "open_run",
     "read",
     "read_features",
     "read_values",
+    "summary",
+    "write_comparison",
     "write_features",
+    "write_report",
+    "write_summary",
 ]
 
 
@@ -45,16 +63,25 @@ _HOMES = {
     "Fitted": "values.fitted",
     "Outcome": "rollouts.episode",
     "Rollouts": "rollouts.dataset",
+    "Run": "runs.run",
     "ValueTable": "values.table",
+    "compare": "runs.compare",
     "concatenate": "rollouts.concatenation",
     "embed": "embeddings.embed",
+    "evaluate": "runs.evaluate",
+    "export": "exports.export",
     "fit": "values.fitted",
     "from_arrays": "rollouts.readers.arrays",
     "load": "values.fitted",
+    "open_run": "runs.stored",
     "read": "rollouts.readers",
     "read_features": "training.feature_file",
     "read_values": "values.table",
+    "summary": "report.words.summary",
+    "write_comparison": "report.comparison_files",
     "write_features": "training.feature_file",
+    "write_report": "report.pages.files",
+    "write_summary": "report.files",
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from goalward.errors import GoalwardError
-from goalward.files import written_whole
+from goalward.files import write_text
 
 PAPER_METHODS = ("liveness", "liveness-nb", "td", "mc", "mc-dist")
 
@@ -63,12 +63,16 @@ class EvaluationConfig:
         return cls(**given)
 
 
-def write_toml(path: Path, content: Mapping[str, Any]) -> None:
-    """A table of tables as TOML, whole or not at all."""
+def toml_text(content: Mapping[str, Any]) -> str:
+    """A table of tables as TOML."""
     import tomli_w
 
-    with written_whole(path) as temporary:
-        temporary.write_text(tomli_w.dumps(content, multiline_strings=False), encoding="utf-8")
+    return tomli_w.dumps(content, multiline_strings=False)
+
+
+def write_toml(path: Path, content: Mapping[str, Any]) -> None:
+    """A table of tables as TOML, whole or not at all."""
+    write_text(path, toml_text(content))
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -47,6 +47,12 @@ def written_whole(path: Path) -> Generator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def write_text(path: Path, text: str) -> None:
+    """A text as a file, whole or not at all."""
+    with written_whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
+
+
 def _umask() -> int:
     """What new files may not be; it can only be read by setting it, by one thread at a time."""
     with _READING_UMASK:

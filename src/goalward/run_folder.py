@@ -14,10 +14,11 @@ class RunFolder:
     | `episodes.csv` | a row per episode: task, outcome, length, goal frame, held out or not |
     | `outcomes.csv` | policy, episode, success, steps: what `goalward compare` takes |
     | `networks/` | the value functions |
+    | `training_log.csv` | losses of every network over its gradient steps |
     | `values.parquet` | value and steps to the goal of every frame, by method and seed |
     | `events.csv` | setbacks, recoveries, stalls, goals: episode, kind, frames, steps to go |
-    | `scores.json` | methods -> score -> mean, sd, interval; what the values say of the policy; |
-    | | `truth`: how far they are from what is true, where a simulator could tell |
+    | `scores.json` | every score of every method, what the values say of the policy, how far they |
+    | | are from what is true, where a simulator could tell, and what is to be doubted |
     | `tables/`, `figures/` | the same as Markdown and LaTeX, as PNG and SVG |
     | `summary.md` | the answer in words |
     | `report/` | the same to look at in a browser, with the episodes: `index.html` |
@@ -43,6 +44,10 @@ class RunFolder:
     @property
     def networks(self) -> Path:
         return self.path / "networks"
+
+    @property
+    def training_log(self) -> Path:
+        return self.path / "training_log.csv"
 
     @property
     def values(self) -> Path:

@@ -190,8 +190,8 @@ def test_warnings_are_lines_for_people(
         ({}, {"encoder": "./none"}, "encoder ./none: there is no such folder"),
         ({}, {"pool": "mean"}, "no pooling 'mean'; there are global, grid2"),
         ({"cameras": ("side",)}, {}, "no camera side; cameras: .*front, .*wrist"),
-        ({}, {"n_obs_steps": 0}, "n_obs_steps must be at least 1, got 0"),
-        ({}, {"batch_size": 0}, "batch_size must be at least 1, got 0"),
+        ({}, {"n_obs_steps": 0}, "--n-obs-steps 0: must be at least 1"),
+        ({}, {"batch_size": 0}, "--batch-size 0: must be at least 1"),
         ({}, {"device": "gpu"}, "no device 'gpu'"),
     ],
 )

@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 
 import goalward
+from goalward.cli import app as app_module
 from goalward.cli.embed import EmbedArguments
 from goalward.cli.evaluate import evaluate_command
 from goalward.cli.predict import predict_command
 from goalward.cli.read_arguments import ReadArguments
 from goalward.config import read_toml
+from goalward.errors import speaking_of_flags
 from goalward.metrics.truth.frame_truth import FrameTruth
-from goalward.rollouts.findings import LeftOut
+from goalward.rollouts.dataset import Rollouts
+from goalward.runs import evaluate as evaluate_module
 from goalward.values.table import read_values
 
 SMALL = ("width=8", "num_layers=2", "num_steps=6", "batch_size=16")
@@ -26,6 +29,19 @@ def rollouts(**options):
     draws = np.random.default_rng(0)
     arrays = [draws.normal(size=(5, 2)).astype(np.float32) for _ in range(8)]
     return goalward.from_arrays(arrays, success=[True, False] * 4, **options)
+
+
+def without_features():
+    return Rollouts(tuple(rollouts()))
+
+
+def read_as(monkeypatch, data):
+    """Whatever the path, these are the rollouts."""
+    monkeypatch.setattr(evaluate_module, "read_input", lambda *_, **__: data)
+
+
+def not_reached(*_, **__):
+    pytest.fail("embedded for nothing")
 
 
 @pytest.fixture
@@ -48,14 +64,15 @@ def feature_file(tmp_path: Path) -> Path:
 def test_mistakes_do_not_wait_for_the_embedding(arguments, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("taken").write_text("")
-    monkeypatch.setattr(ReadArguments, "read", lambda *_: rollouts())
-    monkeypatch.setattr(EmbedArguments, "embed", lambda *_: pytest.fail("embedded for nothing"))
+    read_as(monkeypatch, without_features())
+    monkeypatch.setattr(evaluate_module, "embed_input", not_reached)
     with pytest.raises(goalward.GoalwardError, match=message):
         evaluate_command("videos", **({"out": Path("run")} | arguments))
 
 
 def test_options_that_a_feature_file_would_ignore(feature_file, tmp_path):
-    with pytest.raises(goalward.GoalwardError, match="--labels, --encoder would change nothing"):
+    unused = "--labels, --encoder would change nothing"
+    with speaking_of_flags(), pytest.raises(goalward.GoalwardError, match=unused):
         evaluate_command(
             str(feature_file),
             out=tmp_path / "run",
@@ -65,17 +82,18 @@ def test_options_that_a_feature_file_would_ignore(feature_file, tmp_path):
 
 
 def test_the_config_names_no_encoder_that_was_not_used(feature_file, tmp_path):
-    evaluate_command(str(feature_file), out=tmp_path / "run", **TINY)
-    assert sorted(read_toml(tmp_path / "run" / "config.toml")) == ["data", "evaluation", "made_by"]
+    evaluate_command(str(feature_file), out=tmp_path / "run", report=False, **TINY)
+    settings = read_toml(tmp_path / "run" / "config.toml")
+    assert settings["embedding"] == settings["reading"] == {}
+    assert settings["made_by"]["command"].startswith("goalward ")
 
 
 @pytest.mark.parametrize("name", ["policy_v1.2", "policy.v1.3"])
 def test_a_folder_keeps_its_whole_name(name, tmp_path, monkeypatch):
     """Half of it would make policy_v1.2 and policy_v1.3 one policy in a comparison."""
     (tmp_path / name).mkdir()
-    monkeypatch.setattr(ReadArguments, "read", lambda *_: rollouts())
-    monkeypatch.setattr(EmbedArguments, "embed", lambda _, data, *rest: data)
-    evaluate_command(str(tmp_path / name), out=tmp_path / "run", **TINY)
+    read_as(monkeypatch, rollouts())
+    evaluate_command(str(tmp_path / name), out=tmp_path / "run", report=False, **TINY)
     assert (tmp_path / "run" / "outcomes.csv").read_text().splitlines()[1].startswith(f"{name},")
 
 
@@ -92,18 +110,19 @@ def test_truth_is_taken_from_the_folder_of_the_rollouts_or_where_it_is_said(
 ):
     (tmp_path / "data").mkdir()
     path = write_truth(tmp_path / ("elsewhere" if is_named else "data") / "truth.parquet")
-    monkeypatch.setattr(ReadArguments, "read", lambda *_: rollouts())
-    monkeypatch.setattr(EmbedArguments, "embed", lambda _, data, *rest: data)
+    read_as(monkeypatch, rollouts())
     truth = path if is_named else None
-    evaluate_command(str(tmp_path / "data"), out=tmp_path / "run", truth=truth, **TINY)
+    evaluate_command(
+        str(tmp_path / "data"), out=tmp_path / "run", truth=truth, report=False, **TINY
+    )
     assert "far the values are from the truth" in (tmp_path / "run" / "summary.md").read_text()
     assert read_toml(tmp_path / "run" / "config.toml")["data"]["truth"] == str(path)
 
 
 def test_truth_of_other_rollouts_does_not_wait_for_the_embedding(tmp_path, monkeypatch):
     path = write_truth(tmp_path / "truth.parquet", "other {}")
-    monkeypatch.setattr(ReadArguments, "read", lambda *_: rollouts())
-    monkeypatch.setattr(EmbedArguments, "embed", lambda *_: pytest.fail("embedded for nothing"))
+    read_as(monkeypatch, without_features())
+    monkeypatch.setattr(evaluate_module, "embed_input", not_reached)
     with pytest.raises(goalward.GoalwardError, match="of other rollouts: no episode other 0"):
         evaluate_command("videos", out=tmp_path / "run", truth=path)
     with pytest.raises(goalward.GoalwardError, match="gone.parquet: cannot be read"):
@@ -112,20 +131,52 @@ def test_truth_of_other_rollouts_does_not_wait_for_the_embedding(tmp_path, monke
 
 def test_predict_takes_the_folder_of_an_evaluation(feature_file, tmp_path):
     out = tmp_path / "values.parquet"
-    evaluate_command(str(feature_file), out=tmp_path / "run", **TINY)
+    evaluate_command(str(feature_file), out=tmp_path / "run", report=False, **TINY)
     predict_command(tmp_path / "run", feature_file, out=out)
     assert read_values(out).num_frames == 40
-    evaluate_command(str(feature_file), out=tmp_path / "folds", folds=2, **TINY)
+    evaluate_command(str(feature_file), out=tmp_path / "folds", folds=2, report=False, **TINY)
     with pytest.raises(goalward.GoalwardError, match="name one: 'fold 0', 'fold 1'"):
         predict_command(tmp_path / "folds", feature_file, out=out)
     predict_command(tmp_path / "folds", feature_file, out=out, subset="fold 1")
 
 
-def test_embedding_says_which_episodes_reading_left_out(capsys, tmp_path):
-    data = rollouts().with_left_out([LeftOut("9", "cut off")])
-    with pytest.raises(goalward.GoalwardError, match="no encoder"):
-        EmbedArguments(encoder="nope", cache=tmp_path).embed(data, ReadArguments())
-    assert "warning: episode 9 is left out: cut off" in capsys.readouterr().err
+def test_the_command_and_the_function_write_the_same_files(feature_file, tmp_path):
+    evaluate_command(str(feature_file), out=tmp_path / "command", report=False, **TINY)
+    numbers = dict(text.split("=") for text in SMALL)
+    goalward.evaluate(
+        feature_file,
+        tmp_path / "function",
+        methods="mc",
+        seeds=1,
+        report=False,
+        **{name: int(value) for name, value in numbers.items()},
+    )
+    files = {
+        folder: sorted(p.relative_to(tmp_path / folder) for p in (tmp_path / folder).rglob("*.*"))
+        for folder in ("command", "function")
+    }
+    assert files["command"] == files["function"]
+    for name in ("values.parquet", "scores.json", "summary.md", "episodes.csv", "training_log.csv"):
+        assert (tmp_path / "command" / name).read_bytes() == (
+            tmp_path / "function" / name
+        ).read_bytes()
+
+
+def test_what_is_noticed_is_printed_once(feature_file, tmp_path, monkeypatch, capsys):
+    """Steps as lines, warnings as warnings, the answer on the output."""
+    one_sided = goalward.from_arrays([np.zeros((4, 1), np.float32)] * 4, success=[True] * 4)
+    goalward.write_features(feature_file, one_sided)
+    words = ["evaluate", str(feature_file), "--out", str(tmp_path / "run"), "--methods", "mc,td"]
+    words += ["--seeds", "1", "--no-report", *(f"--set={text}" for text in SMALL)]
+    monkeypatch.setattr(sys, "argv", ["goalward", *words])
+    with pytest.raises(SystemExit) as ended:
+        app_module.run()
+    assert ended.value.code in (None, 0)
+    printed = capsys.readouterr()
+    assert printed.err.count("warning: every episode that is learned from is a success") == 1
+    assert "values of every frame\n" in printed.err
+    assert f"read first: {tmp_path / 'run' / 'summary.md'}" in printed.err
+    assert printed.out.startswith("features\n\nSuccess rate 100 % (4 of 4;")
 
 
 def test_any_alphabet_in_any_locale(tmp_path):

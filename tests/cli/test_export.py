@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from exports.conftest import told, write_data, write_run
+from exports.conftest import told, told_run, write_data
 from goalward.cli.app import app
 from goalward.errors import GoalwardError, RolloutError
 
@@ -20,7 +20,7 @@ def data(tmp_path) -> Path:
 
 @pytest.fixture
 def run(tmp_path, data) -> Path:
-    return write_run(tmp_path / "run", data)
+    return told_run(tmp_path / "run", data)
 
 
 def export(run, *words):
@@ -133,7 +133,7 @@ def test_a_damaged_video_is_named_with_its_episode(run, monkeypatch, target):
 
 def test_an_id_with_commas_can_be_chosen(tmp_path, data):
     episodes = [told(name, "time_out", None, [3.0, 2.0]) for name in ("1", "1,2", "2")]
-    run = write_run(tmp_path / "commas", data, episodes)
+    run = told_run(tmp_path / "commas", data, episodes)
     export(run, "--to", "csv", "--episodes", "1,2")
     rows = (run / "exports" / "frames.csv").read_text().splitlines()[1:]
     assert [row[:6] for row in rows] == ['"1,2",', '"1,2",']
@@ -152,7 +152,7 @@ def test_an_id_with_commas_can_be_chosen(tmp_path, data):
         (["evo-rl", "--positive", "best"], "no rule 'best' for what is positive"),
         (["rlinf-advantages", "--tag", "../x"], "--tag must be letters, digits"),
         (["csv", "--method", "best"], "no method 'best'; there are: liveness, mc"),
-        (["csv", "--episodes", "0,2"], "no episode 2; there are 0, 1, 3"),
+        (["csv", "--episodes", "0,2"], "no episode 2; there are: 0, 1, 3"),
         (["csv", "--episodes", ""], "no episode is chosen"),
         (["csv", "--out", "/dev/null/x.csv"], "/dev/null/x.csv: cannot be written"),
     ],
@@ -174,7 +174,7 @@ def test_an_unknown_target_and_a_folder_that_is_no_run(run, tmp_path, capsys):
     with pytest.raises(SystemExit):
         app(["export", str(run), "--to", "excel"])
     assert 'Choose from: "lerobot-progress"' in " ".join(capsys.readouterr().err.split())
-    with pytest.raises(GoalwardError, match="is no folder of a finished"):
+    with pytest.raises(GoalwardError, match="is no folder of `goalward evaluate`"):
         export(tmp_path, "--to", "csv")
 
 

@@ -34,7 +34,7 @@ def test_fit_then_predict(feature_file, tmp_path, capsys):
     assert table.methods == ("liveness", "mc")
     assert table.seeds == (0, 1)
     assert table.episode_ids == ("a", "b", "c", "d")
-    assert table.value.shape == (2, 2, 18)
+    assert table.raw_value.shape == (2, 2, 18)
     assert sorted(p.name for p in run.iterdir()) == [
         "nets-0.safetensors",
         "nets-1.safetensors",

@@ -123,7 +123,7 @@ def test_what_was_left_out_is_shown(data_set: Path, tmp_path: Path):
         (["{data}", "--labels", "{tmp}/none.csv"], "cannot read the label file"),
         (["{data}", "--success-key", "won"], "no usable success key won"),
         (["{data}", "--cameras", "top"], "no camera top; cameras: observation.images.front"),
-        (["{data}", "--horizon", "0"], "horizon must be at least 1"),
+        (["{data}", "--horizon", "0"], "--horizon 0: must be at least 1 frame"),
         (["{data}", "--frames", "{tmp}/sheet.xyz"], "unknown picture format .xyz"),
         (["{data}", "--frames", "/proc/sheet.png"], "cannot be written"),
         (["{data}", "--cameras", "", "--frames", "{tmp}/s.png"], "nothing to draw"),

@@ -1,10 +1,10 @@
 """`goalward report`: where the pages go, and what happens when the rollouts are gone."""
 
 import pytest
-from report.pages.browser.demo_run import write_demo_run
 
 from goalward.cli.report import report_command
 from goalward.errors import GoalwardError
+from report.pages.browser.demo_run import write_demo_run
 
 
 @pytest.fixture(scope="module")

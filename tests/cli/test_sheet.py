@@ -2,40 +2,27 @@
 
 import shutil
 
-import numpy as np
 import pytest
+from rollout_files.drawn_runs import countdown, drawn_run
 
 import goalward
 from goalward.cli.sheet import sheet_command
-from goalward.config import EvaluationConfig, write_toml
 from goalward.errors import GoalwardError
+from goalward.report.figures import sheet
 from goalward.rollouts.embedded import located
-from goalward.values.table import ValueTable
+from goalward.runs.settings import RunData
+from goalward.runs.stored import write_run
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """As `goalward evaluate demo` leaves it, with values that nobody learned."""
     folder = tmp_path_factory.mktemp("runs") / "run"
-    rollouts = goalward.read("demo")
-    config = EvaluationConfig(methods=("liveness", "td"), seeds=2)
-    write_toml(folder / "config.toml", {"data": {"path": "demo"}, "evaluation": config.as_dict()})
-    rows = ["episode,task,outcome,num_frames,goal_frame,held_out"]
-    for one in rollouts:
-        goal = "" if one.goal_frame is None else one.goal_frame
-        rows.append(f"{one.id},{one.task},{one.outcome},{one.num_frames},{goal},true")
-    (folder / "episodes.csv").write_text("\n".join(rows) + "\n")
-    steps = np.concatenate([np.arange(length)[::-1] for length in rollouts.lengths])
-    table = np.tile(steps.astype(np.float32), (2, 2, 1))
-    ValueTable(
-        methods=config.methods,
-        seeds=(0, 1),
-        episode_ids=rollouts.ids,
-        episode_tasks=tuple(one.task for one in rollouts),
-        episode_ends=rollouts.episode_ends,
-        value=table,
-        steps_to_goal=table,
-    ).write(folder / "values.parquet")
+    episodes = list(goalward.read("demo"))
+    steps = [countdown(episode.num_frames) for episode in episodes]
+    data = RunData(path="demo")
+    run, _ = drawn_run(episodes, {"liveness": steps, "td": steps}, folder, data=data)
+    write_run(run)
     return folder
 
 
@@ -55,16 +42,14 @@ def test_sheets_lie_in_the_run_and_are_named_by_episode(run, capsys):
 
 
 def test_truth_beside_the_data_is_in_the_figure(run, tmp_path, monkeypatch):
-    from goalward.report import episode_sheet
-
     drawn = []
-    episode_figure = episode_sheet.episode_figure
+    episode_figure = sheet.episode_figure
 
     def noted(*given, **options):
         drawn.append(options)
         return episode_figure(*given, **options)
 
-    monkeypatch.setattr(episode_sheet, "episode_figure", noted)
+    monkeypatch.setattr(sheet, "episode_figure", noted)
     sheet_command(run, ("1",), out=tmp_path / "out", cameras=("agentview",))
     assert (tmp_path / "out" / "episode_1.png").is_file()
     assert not (run / "sheets").exists()
@@ -77,7 +62,9 @@ def test_the_curve_alone_needs_no_data(run, tmp_path):
     (run / "config.toml").write_text(config)
     sheet_command(run, ("3",), cameras=(), columns=4)
     assert (run / "sheets" / "episode_3.svg").is_file()
-    with pytest.raises(GoalwardError, match="--data says where the rollouts lie now"):
+    with pytest.raises(
+        GoalwardError, match="--data says where .* lie now.; --cameras '' draws the curve alone"
+    ):
         sheet_command(run, ("3",))
     sheet_command(run, ("3",), data=located("demo"), method="td", out=tmp_path / "moved")
     assert (tmp_path / "moved" / "episode_3.pdf").is_file()

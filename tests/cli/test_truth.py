@@ -85,7 +85,7 @@ def test_more_frames_and_rollouts_add_to_what_is_there(data_set, tmp_path):
         ({"frames": 0}, "--frames must be at least 1, got 0"),
         ({"rollouts": -1}, "--rollouts must be at least 1"),
         ({"cap": 0}, "--cap must be at least 1"),
-        ({"workers": -2}, "--workers must be at least 1"),
+        ({"workers": -2}, "--workers -2: must be at least 1"),
         ({"frames": 9999}, "9999 frames are asked for, but 12 episodes have"),
     ],
 )

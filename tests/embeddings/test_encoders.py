@@ -83,7 +83,7 @@ def test_without_a_file_the_error_says_which_and_what_to_do(
     text = str(caught.value)
     assert text.startswith(f"encoder lab/eyes: wanted its file {file}, ")
     assert "HF_HUB_OFFLINE forbids to fetch it" in text
-    assert "--encoder ./folder, holding config.json, preprocessor_config.json" in text
+    assert "encoder='./folder', holding config.json, preprocessor_config.json" in text
     assert f"set HF_HUB_CACHE to it (now {empty_hub})" in text
 
 

@@ -90,8 +90,8 @@ def test_large_features_lie_in_a_file(cameras, monkeypatch: pytest.MonkeyPatch, 
     ("rollouts", "options", "message"),
     [
         (ROLLOUTS, {"cameras": ["side"]}, "no camera side; cameras: view.front, view.wrist"),
-        (ROLLOUTS, {"n_obs_steps": 0}, "n_obs_steps must be at least 1, got 0"),
-        (ROLLOUTS, {"batch_size": 0}, "batch_size must be at least 1, got 0"),
+        (ROLLOUTS, {"n_obs_steps": 0}, "n_obs_steps=0: must be at least 1"),
+        (ROLLOUTS, {"batch_size": 0}, "batch_size=0: must be at least 1"),
         (ROLLOUTS, {"device": "tpu!"}, "no device 'tpu!'"),
         (ROLLOUTS[:0], {}, "there are no episodes to embed"),
         (picture_rollouts([3]), {"cameras": ()}, "without cameras there must be proprioception"),
@@ -114,6 +114,87 @@ def test_proprioception_alone_needs_no_encoder(cache: Path):
 def test_without_cameras_and_numbers_there_is_nothing():
     with pytest.raises(GoalwardError, match="without cameras there must be proprioception"):
         embed(ROLLOUTS, small_encoder(), cameras=(), proprioception=False)
+
+
+def test_generated_frames_are_embedded_as_arrays_are():
+    films = [list(episode.frames("front")) for episode in ROLLOUTS]
+    generated = goalward.from_arrays(
+        images={"view.front": (iter(film) for film in films)}, success=list(ROLLOUTS.success)
+    )
+    assert np.array_equal(features(generated), camera("view.front"))
+
+
+# ---- features of one's own -----------------------------------------------------------------------
+
+FORCES = np.arange(12 * 2, dtype=np.float32).reshape(12, 2) / 7
+
+
+def test_features_that_were_there_stay(cache: Path):
+    embedded = embed(ROLLOUTS.with_features(FORCES), small_encoder(), device="cpu")
+    assert embedded.features is not None
+    assert np.array_equal(embedded.features, np.concatenate([features(), FORCES], axis=1))
+    assert embedded.feature_layout == (
+        "tests/small@111111111111, pool global of view.front, view.wrist; "
+        "3 proprioceptive numbers; 2 given features; 1 observation"
+    )
+
+
+def test_features_that_were_there_follow_their_episodes():
+    """Views, episodes left out and several observations move them along with the frames."""
+    given = ROLLOUTS.with_features(FORCES)
+    turned = features(given.select([2, 0]), cameras=(), proprioception=False)
+    assert np.array_equal(turned, np.concatenate([FORCES[8:], FORCES[:5]]))
+    both = features(given, cameras=(), proprioception=False, n_obs_steps=2)
+    before = np.concatenate([FORCES[[0, 0, 1, 2, 3]], FORCES[[5, 5, 6]], FORCES[[8, 8, 9, 10]]])
+    assert np.array_equal(both, np.concatenate([before, FORCES], axis=1))
+
+    class Unreadable:
+        num_frames = 3
+
+        def fingerprint(self):
+            raise goalward.RolloutError("its video is gone")
+
+    episodes = [
+        goalward.Episode("0", 5, "time_out", cameras={"front": ROLLOUTS[0].camera("front")}),
+        goalward.Episode("1", 3, "time_out", cameras={"front": Unreadable()}),
+        goalward.Episode("2", 4, "time_out", cameras={"front": ROLLOUTS[2].camera("front")}),
+    ]
+    left = embed(Rollouts(episodes, features=FORCES), small_encoder(), device="cpu")
+    assert left.ids == ("0", "2")
+    assert np.array_equal(left.features[:, WIDTH:], np.concatenate([FORCES[:5], FORCES[8:]]))
+
+
+def test_features_that_were_there_can_be_left_out():
+    given = ROLLOUTS.with_features(FORCES)
+    dropped = embed(given, small_encoder(), device="cpu", keep_features=False)
+    alone = embed(ROLLOUTS, small_encoder(), device="cpu", keep_features=True)
+    assert np.array_equal(dropped.features, alone.features)
+    assert dropped.feature_layout == alone.feature_layout
+
+
+def test_features_with_a_name_are_neither_joined_nor_lost_without_a_word():
+    front = embed(ROLLOUTS, small_encoder(), device="cpu", cameras=["front"])
+    with pytest.raises(GoalwardError) as caught:
+        embed(front, small_encoder(), device="cpu", cameras=["wrist"])
+    assert str(caught.value) == (
+        f"the rollouts have features already ({front.feature_layout}): keep_features=True puts "
+        "them beside the new ones, keep_features=False replaces them"
+    )
+    options = {"device": "cpu", "cameras": ["wrist"], "proprioception": False}
+    beside = embed(front, small_encoder(), keep_features=True, **options)
+    assert np.array_equal(
+        beside.features, np.concatenate([camera("wrist"), front.features], axis=1)
+    )
+    assert f"11 given features ({front.feature_layout}); 1 observation" in beside.feature_layout
+    replaced = embed(front, small_encoder(), keep_features=False, **options)
+    assert np.array_equal(replaced.features, camera("wrist"))
+    assert replaced.feature_layout == embed(ROLLOUTS, small_encoder(), **options).feature_layout
+
+
+def test_half_precision_stays_where_nothing_asks_for_more():
+    given = picture_rollouts(LENGTHS).with_features(FORCES.astype(np.float16))
+    assert features(given).dtype == np.float16
+    assert features(ROLLOUTS.with_features(FORCES.astype(np.float16))).dtype == np.float32
 
 
 # ---- layouts -------------------------------------------------------------------------------------
@@ -152,10 +233,10 @@ def test_value_functions_refuse_features_of_another_layout(tmp_path: Path):
         for other in (wrist, read):
             with pytest.raises(GoalwardError, match="know features made of .*view.front; .* have"):
                 asked.predict(other, device="cpu")
-        assert asked.predict(front, device="cpu").value.shape == (1, 1, 12)
+        assert asked.predict(front, device="cpu").raw_value.shape == (1, 1, 12)
         # Features that a user brings carry no words and are taken as they are.
         unnamed = wrist.with_features(wrist.features)
-        assert asked.predict(unnamed, device="cpu").value.shape == (1, 1, 12)
+        assert asked.predict(unnamed, device="cpu").raw_value.shape == (1, 1, 12)
 
 
 def test_features_survive_the_disk(tmp_path: Path):
@@ -204,7 +285,7 @@ def test_test_episodes_do_not_reach_the_standardisation(cache: Path):
         assert set(test.ids) == moved
         fit = goalward.fit(train, "mc", seeds=1, **SMALL)
         (nets,) = fit.nets
-        values = fit.predict(train, device="cpu").value
+        values = fit.predict(train, device="cpu").raw_value
         return np.concatenate([nets.mean[0, 0], nets.scale[0, 0]]), values, train
 
     (first, first_values, train), (second, second_values, _) = fitted(0.0), fitted(1000.0)

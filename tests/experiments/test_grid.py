@@ -21,8 +21,8 @@ from goalward.experiments.results import (
     read_results,
 )
 from goalward.metrics.score import Score
-from goalward.metrics.scores.card import MEANINGS
 from goalward.metrics.scores.paper_metrics import paper_metrics
+from goalward.metrics.scores.table import SCORES
 from goalward.rollouts.endings import Endings
 from goalward.training.fit import Pace
 from goalward.values.fitted import fit, load
@@ -71,7 +71,7 @@ def finished(tmp_path_factory):
 def test_every_cell_is_there_once(finished):
     _, results = finished
     cells = {(r.encoder, r.size, r.method, r.seed, r.metric) for r in results.rows}
-    assert len(results.rows) == len(cells) == 2 * 2 * 2 * 2 * len(MEANINGS)
+    assert len(results.rows) == len(cells) == 2 * 2 * 2 * 2 * len(SCORES)
     assert results.encoders == ("one", "two")
     assert results.sizes == (4, 8)
     assert results.methods == ("liveness", "mc")
@@ -86,7 +86,7 @@ def test_a_cell_is_the_run_it_says(finished):
     alone = fit(train, "mc", seeds=[3], subsets={"8": positions}, device="cpu", **SMALL)
     values = alone.predict(test, subset="8", device="cpu").values("mc")[0]
     together = load(folder / "networks" / "two").predict(test, subset="8", device="cpu")
-    np.testing.assert_allclose(together.values("mc")[1], values, atol=1e-6)
+    np.testing.assert_allclose(together.raw_values("mc")[1], values, atol=1e-6)
 
     steps = alone.predict(test, subset="8", device="cpu").steps("mc")[0].astype(np.float64)
     scores = paper_metrics(steps, Endings.of(test), 6)
@@ -118,7 +118,7 @@ def test_a_cell_equals_a_fit_of_the_sample_as_a_data_set_of_its_own(finished):
     )
     expected = alone.predict(test, subset="4", device="cpu")
     found = load(folder / "networks" / "one").predict(test, subset="4", device="cpu")
-    np.testing.assert_allclose(found.value, expected.value, atol=1e-6)
+    np.testing.assert_allclose(found.raw_value, expected.raw_value, atol=1e-6)
 
 
 KILLED = """

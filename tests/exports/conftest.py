@@ -1,6 +1,5 @@
 """A small LeRobot data set, and a finished run on it whose every number is known."""
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rollout_files.drawn_runs import drawn_run
 from rollout_files.lerobot import make_episode, write_lerobot
 
-from goalward.config import EvaluationConfig, write_toml
-from goalward.run_folder import RunFolder
-from goalward.values.table import ValueTable
+from goalward.rollouts.episode import Episode, Outcome
+from goalward.runs.settings import RunData
+from goalward.runs.stored import write_run
 
 INF = float("inf")
 
@@ -29,8 +29,9 @@ class Told:
     task: str = "stack the cubes"
 
     @property
-    def num_frames(self) -> int:
-        return len(next(iter(self.steps.values()))[0])
+    def episode(self) -> Episode:
+        num_frames = len(next(iter(self.steps.values()))[0])
+        return Episode(self.id, num_frames, Outcome(self.outcome), self.goal_frame, self.task)
 
 
 def told(
@@ -50,36 +51,18 @@ EPISODES = (
 LENGTHS = (6, 5, 3, 4)
 
 
-def write_run(folder: Path, data: Path, episodes: Sequence[Told] = EPISODES) -> Path:
-    """As `goalward evaluate` leaves it, without networks and scores; the discount is 0.5."""
-    files = RunFolder(folder)
-    methods = list(episodes[0].steps)
-    steps = np.array(
-        [
-            [[k for e in episodes for k in e.steps[method][seed]] for seed in (0, 1)]
-            for method in methods
-        ],
-        dtype=np.float32,
+def told_run(folder: Path, data: Path | None, episodes: Sequence[Told] = EPISODES) -> Path:
+    """A run on disk as `goalward evaluate` leaves it, without networks; the discount is 0.5."""
+    methods = episodes[0].steps
+    run, _ = drawn_run(
+        [one.episode for one in episodes],
+        {method: [np.array(one.steps[method]) for one in episodes] for method in methods},
+        folder,
+        learned_from=[one.id for one in episodes if not one.held_out],
+        data=None if data is None else RunData(path=str(data)),
+        overrides={"discount": 0.5},
     )
-    ValueTable(
-        methods=tuple(methods),
-        seeds=(0, 1),
-        episode_ids=tuple(e.id for e in episodes),
-        episode_tasks=tuple(e.task for e in episodes),
-        episode_ends=np.cumsum([e.num_frames for e in episodes]),
-        # Another scale than the common one: exports must not take these.
-        value=np.full_like(steps, 0.25),
-        steps_to_goal=steps,
-    ).write(files.values)
-    with files.episodes.open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["episode", "task", "outcome", "num_frames", "goal_frame", "held_out"])
-        for e in episodes:
-            goal = "" if e.goal_frame is None else e.goal_frame
-            rows.writerow([e.id, e.task, e.outcome, e.num_frames, goal, str(e.held_out).lower()])
-    config = EvaluationConfig(methods=tuple(methods), seeds=2, overrides={"discount": 0.5})
-    settings = {"data": {"path": str(data)}, "reading": {}, "evaluation": config.as_dict()}
-    write_toml(files.config, settings)
+    write_run(run)
     return folder
 
 
@@ -103,4 +86,4 @@ def data(tmp_path) -> Path:
 
 @pytest.fixture
 def run_folder(tmp_path, data) -> Path:
-    return write_run(tmp_path / "run", data)
+    return told_run(tmp_path / "run", data)

@@ -4,16 +4,13 @@ import csv
 
 import pytest
 
-from exports.conftest import told, write_run
-from goalward.exports.csv_table import export_csv
+import goalward
+from exports.conftest import told, told_run
 from goalward.values.events import read_events
-from goalward.values.finished_run import read_run
 
 
-def export(run_folder, out, methods=("liveness", "mc"), positions=None):
-    run = read_run(run_folder)
-    positions = range(len(run.episodes)) if positions is None else positions
-    return export_csv(run, methods, positions, out=out)
+def export(run_folder, out, **options):
+    return goalward.export(run_folder, "csv", out=out, **options)
 
 
 def rows(path):
@@ -48,7 +45,7 @@ def test_never_is_inf(run_folder, tmp_path):
 
 
 def test_events_lie_beside_it(run_folder, tmp_path):
-    export(run_folder, tmp_path / "frames.csv", positions=[0, 2])
+    export(run_folder, tmp_path / "frames.csv", episodes=["0", "3"])
     events = read_events(tmp_path / "frames_events.csv")
     assert [event.kind.value for event in events["0"]][-1] == "goal"
     assert "1" not in events
@@ -56,7 +53,7 @@ def test_events_lie_beside_it(run_folder, tmp_path):
 
 def test_any_name_survives(data, tmp_path):
     strange = 'a,"b"\n</script>,=1+1 \N{ROBOT FACE}'
-    run = write_run(tmp_path / "run", data, [told(strange, "time_out", None, [2, 1], task=strange)])
+    run = told_run(tmp_path / "run", data, [told(strange, "time_out", None, [2, 1], task=strange)])
     found = rows(export(run, tmp_path / "frames.csv").path)
     assert [row["episode"] for row in found] == [strange] * 2
     assert {row["task"] for row in found} == {strange}

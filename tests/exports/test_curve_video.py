@@ -1,13 +1,17 @@
 """Videos with the curve under them, decoded again: size, frames, the cursor."""
 
+from dataclasses import replace
+
 import av
 import numpy as np
 import pytest
 from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
+import goalward
 from goalward.errors import GoalwardError
 from goalward.exports.curve_strip import STRIP_HEIGHT, cursor_column
-from goalward.exports.curve_video import common_sizes, resized, write_curve_videos
+from goalward.exports.curve_video import common_sizes, export_curve_videos, resized
+from goalward.looks import METHOD_COLOURS, channels
 
 
 def decoded(path):
@@ -23,9 +27,16 @@ def reddest_column(picture):
     return int((plot[:, :, 0] - plot[:, :, 1]).clip(0).sum(axis=0).argmax())
 
 
-def written(tmp_path, *episodes, **options):
-    run, rollouts = drawn_run(episodes, {"td": [countdown(e.num_frames) for e in episodes]})
-    return write_curve_videos(run, rollouts, tmp_path, **options)
+def export(made, out, **options):
+    """The videos of a run whose rollouts are in memory, as one that was just made has them."""
+    run, rollouts = made
+    path = goalward.export(replace(run, rollouts=rollouts), "mp4", out=out, **options).path
+    return [path] if path.is_file() else sorted(path.iterdir())
+
+
+def written(out, *episodes, **options):
+    steps = {"td": [countdown(e.num_frames) for e in episodes]}
+    return export(drawn_run(episodes, steps), out, **options)
 
 
 def test_two_small_cameras_stand_side_by_side_over_the_curve(tmp_path):
@@ -72,15 +83,11 @@ def test_without_frames_there_is_the_curve_alone(tmp_path):
     (path,) = written(tmp_path, drawn_episode("a", 7))
     frames, fps = decoded(path)
     assert (len(frames), fps, frames[0].shape) == (7, 10, (STRIP_HEIGHT, 480, 3))
-    run, _ = drawn_run([drawn_episode("a", 7)], {"td": [countdown(7)]})
-    (path,) = write_curve_videos(run, None, tmp_path / "other")
-    assert len(decoded(path)[0]) == 7
 
 
 def test_an_episode_of_one_frame_and_one_seed(tmp_path):
     shown = drawn_episode("a", 1, shapes={"base": (33, 41)})
-    run, rollouts = drawn_run([shown], {"td": [countdown(1, seeds=1)]})
-    (path,) = write_curve_videos(run, rollouts, tmp_path)
+    (path,) = export(drawn_run([shown], {"td": [countdown(1, seeds=1)]}), tmp_path)
     frames, _ = decoded(path)
     assert len(frames) == 1
     assert reddest_column(frames[0]) in (45, 46)
@@ -109,19 +116,43 @@ def test_one_episode_goes_into_the_file_that_is_named(tmp_path):
 
 def test_the_curve_is_that_of_the_method(tmp_path):
     shown = drawn_episode("a", 20, shapes={"base": (240, 480)})
-    run, rollouts = drawn_run([shown], {"td": [countdown(20)], "mc": [np.full((2, 20), np.inf)]})
-    (first,) = write_curve_videos(run, rollouts, tmp_path / "td")
-    (other,) = write_curve_videos(run, rollouts, tmp_path / "mc", method="mc")
+    made = drawn_run([shown], {"td": [countdown(20)], "mc": [np.full((2, 20), np.inf)]})
+    (first,) = export(made, tmp_path / "td")
+    (other,) = export(made, tmp_path / "mc", method="mc")
     assert np.abs(np.subtract(decoded(first)[0], decoded(other)[0], dtype=int)).max() > 100
     with pytest.raises(GoalwardError, match="no method 'no'"):
-        write_curve_videos(run, rollouts, tmp_path, method="no")
+        export(made, tmp_path, method="no")
+
+
+@pytest.mark.parametrize("method", ["td", "mc"])
+def test_the_curve_has_the_colour_of_the_method(tmp_path, method):
+    shown = drawn_episode("a", 3, shapes={"base": (240, 480)})
+    level = np.full((1, 3), 0.3)
+    (path,) = export(drawn_run([shown], {"td": [level], "mc": [level]}), tmp_path, method=method)
+    # The last frame, with the cursor at the right: across the rest of it lies the curve.
+    plot = decoded(path)[0][-1][-STRIP_HEIGHT + 40 : -30, 100:300].astype(int)
+    strength = (plot.max(axis=2) - plot.min(axis=2)).mean(axis=1)
+    taken = 255 - plot[strength.argmax()].mean(axis=0)
+
+    def likeness(colour):
+        """1 where the line takes from white what the colour does: it is thin, and so half white."""
+        ink = 255 - np.array(channels(colour))
+        return float(taken @ ink / np.linalg.norm(taken) / np.linalg.norm(ink))
+
+    found = {name: likeness(colour) for name, colour in METHOD_COLOURS.items()}
+    assert found[method] > 0.98
+    assert max(found, key=found.__getitem__) == method
 
 
 def test_progress_counts_frames_to_the_last(tmp_path):
     seen = []
-    episodes = [drawn_episode(name, 3) for name in "ab"]
-    written(tmp_path, *episodes, on_progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(done, 6) for done in range(1, 7)]
+    run, rollouts = drawn_run(
+        [drawn_episode(name, 3) for name in "ab"], {"td": [countdown(3), countdown(3)]}
+    )
+    export_curve_videos(
+        run, rollouts, "td", [0, 1], out=tmp_path, on_progress=lambda *now: seen.append(now)
+    )
+    assert seen == [(so_far, 6) for so_far in range(1, 7)]
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path):

@@ -9,27 +9,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import goalward
-from exports.conftest import write_data, write_run
+from exports.conftest import told_run, write_data
 from goalward.errors import GoalwardError
-from goalward.exports.evo_rl import export_evo_rl
-from goalward.exports.frame_values import FrameValues, chosen_episodes
-from goalward.exports.labelled import label
-from goalward.exports.lerobot_frames import read_lerobot_frames
-from goalward.exports.positive import PositiveRule
-from goalward.values.finished_run import read_run
 
 VALUE, ADVANTAGE, INDICATOR = (
     f"complementary_info.{name}" for name in ("value", "advantage", "acp_indicator")
 )
 
 
-def export(run_folder, *, out=None, ids=None, rule="task-top:0.3", tag=None, n=50):
-    run = read_run(run_folder)
-    positions = chosen_episodes(run, ids)
-    values = FrameValues.of(run)
-    labelled = label(run, values, positions, unit="steps", n=n, rule=PositiveRule.from_text(rule))
-    frames = read_lerobot_frames(run, positions)
-    return export_evo_rl(run, values, frames, labelled, out=out, tag=tag)
+def export(run_folder, *, out=None, **options):
+    """In place, unless it is said where."""
+    return goalward.export(run_folder, "evo-rl", out=out, in_place=out is None, **options)
 
 
 def data_files(root):
@@ -95,9 +85,10 @@ def test_a_copy_takes_the_place_of_an_earlier_one_and_of_nothing_else(run_folder
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "data", "run"]
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("")
-    for taken in (tmp_path / "mine", data):
-        with pytest.raises(GoalwardError, match="is there already and is no export"):
-            export(run_folder, out=taken)
+    with pytest.raises(GoalwardError, match="is there already and is no export; .* another out="):
+        export(run_folder, out=tmp_path / "mine")
+    with pytest.raises(GoalwardError, match="lies in the data set, which only in_place=True"):
+        export(run_folder, out=data)
     assert (data / "videos").is_dir()
 
 
@@ -125,7 +116,7 @@ def test_in_place_twice_keeps_the_first_backup(run_folder, data):
     before = contents(data)
     export(run_folder)
     once = contents(data)
-    export(run_folder, rule="above:0")
+    export(run_folder, positive="above:0")
     changed = {p for p in before if contents(data)[p] != before[p]}
     assert {path.as_posix() for path in changed} == {
         "data/chunk-000/file-000.parquet",
@@ -140,8 +131,8 @@ def test_in_place_twice_keeps_the_first_backup(run_folder, data):
 
 
 def test_frames_that_are_not_exported_keep_what_they_had(run_folder, data):
-    export(run_folder, rule="top:1")
-    export(run_folder, ids=["1"], rule="above:1000")
+    export(run_folder, positive="top:1")
+    export(run_folder, episodes=["1"], positive="above:1000")
     first = pq.read_table(data_files(data)[0])
     assert first[INDICATOR].to_pylist() == [1] * 6 + [0] * 5
     assert first[VALUE].to_pylist()[0] == pytest.approx(-4 / 5)
@@ -154,13 +145,13 @@ def test_where_a_human_took_over_is_positive(run_folder, data, tmp_path):
     took_over = pa.array(np.arange(11) == 3, type=pa.float32())
     name = "complementary_info.is_intervention"
     pq.write_table(table.append_column(name, took_over), path)
-    out = export(run_folder, out=tmp_path / "copy", rule="above:1000").path
+    out = export(run_folder, out=tmp_path / "copy", positive="above:1000").path
     assert pq.read_table(data_files(out)[0])[INDICATOR].to_pylist() == [0, 0, 0, 1] + [0] * 7
 
 
 def test_version_2_is_refused(tmp_path):
     data = write_data(tmp_path / "old", version="v2.1")
-    run = write_run(tmp_path / "run", data)
+    run = told_run(tmp_path / "run", data)
     with pytest.raises(GoalwardError, match="version 2.1; Evo-RL reads 3.0"):
         export(run)
 

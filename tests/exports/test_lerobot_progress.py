@@ -7,19 +7,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from exports.conftest import EPISODES, told, write_data, write_run
+import goalward
+from exports.conftest import EPISODES, told, told_run, write_data
 from goalward.errors import GoalwardError
-from goalward.exports.frame_values import FrameValues, chosen_episodes
-from goalward.exports.lerobot_frames import read_lerobot_frames
-from goalward.exports.lerobot_progress import export_lerobot_progress
-from goalward.values.finished_run import read_run
 
 
-def export(run_folder, *, out=None, method=None, ids=None, data=None, scale="value"):
-    run = read_run(run_folder)
-    frames = read_lerobot_frames(run, chosen_episodes(run, ids), data)
-    values = FrameValues.of(run, method)
-    return export_lerobot_progress(run, values, frames, out=out, scale=scale)
+def export(run_folder, *, out=None, **options):
+    """In place, unless it is said where."""
+    return goalward.export(run_folder, "lerobot-progress", out=out, in_place=out is None, **options)
 
 
 # ---- the rules of the readers, from their description -------------------------------------------
@@ -132,7 +127,7 @@ def test_the_visualizer_draws_each_episode_that_has_values(run_folder, data):
 
 
 def test_what_has_no_values_is_told(run_folder, tmp_path):
-    written = export(run_folder, out=tmp_path / "p.parquet", ids=["0"])
+    written = export(run_folder, out=tmp_path / "p.parquet", episodes=["0"])
     assert pq.read_table(written.path).num_rows == 6
     assert written.notes == (
         "12 frames of 3 episodes of the data set have no values here: "
@@ -142,7 +137,7 @@ def test_what_has_no_values_is_told(run_folder, tmp_path):
 
 def test_version_2_has_a_file_per_episode(tmp_path):
     data = write_data(tmp_path / "old", version="v2.1")
-    run = write_run(tmp_path / "run", data)
+    run = told_run(tmp_path / "run", data)
     table = pq.read_table(export(run, out=tmp_path / "p.parquet").path)
     assert table["index"].to_pylist() == [*range(11), *range(14, 18)]
 
@@ -150,18 +145,18 @@ def test_version_2_has_a_file_per_episode(tmp_path):
 def test_the_data_set_may_have_moved(run_folder, data, tmp_path):
     moved = tmp_path / "elsewhere"
     shutil.move(data, moved)
-    with pytest.raises(GoalwardError, match="say with --data where it lies now"):
+    with pytest.raises(GoalwardError, match="say with data= where it lies now"):
         export(run_folder)
     assert export(run_folder, data=moved).path == moved / "sarm_progress.parquet"
 
 
 def test_another_data_set_is_refused(run_folder, tmp_path):
     longer = write_data(tmp_path / "longer")
-    run = write_run(tmp_path / "other", longer, [told("0", "time_out", None, [3.0, 2.0])])
+    run = told_run(tmp_path / "other", longer, [told("0", "time_out", None, [3.0, 2.0])])
     with pytest.raises(GoalwardError, match="episode 0 has 6 frames, in .*other it had 2"):
         export(run)
     for name in ("7", "demo_1", "²", "../0"):
-        run = write_run(
+        run = told_run(
             tmp_path / "other", longer, [*EPISODES, told(name, "time_out", None, [1.0])]
         )
         with pytest.raises(GoalwardError, match="these are not the rollouts of that run"):
@@ -171,7 +166,7 @@ def test_another_data_set_is_refused(run_folder, tmp_path):
 def test_a_feature_file_or_a_video_folder_is_no_lerobot_data_set(tmp_path):
     (tmp_path / "features.npz").write_bytes(b"")
     for place in (tmp_path / "features.npz", tmp_path):
-        run = write_run(tmp_path / "run", place)
+        run = told_run(tmp_path / "run", place)
         with pytest.raises(GoalwardError, match="is no LeRobot data set. lerobot-progress"):
             export(run)
 

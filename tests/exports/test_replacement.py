@@ -1,4 +1,4 @@
-"""Files of a data set change together or not at all, and an interruption can be finished."""
+"""Files of a data set change together or not at all; the next export finishes one that stopped."""
 
 import fcntl
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from goalward.errors import GoalwardError
-from goalward.exports.replacement import finish_interrupted, replace_together
+from goalward.exports.replacement import replace_together
 
 NAMES = ("data/a.parquet", "data/b.parquet", "meta/info.json")
 
@@ -32,6 +32,13 @@ def replace(root, word="new"):
     )
 
 
+def finish(root):
+    """Another export, of other files, into the same data set."""
+    replace_together(root, {root / "other": lambda path: path.write_text("other")})
+    assert (root / "other").read_text() == "other"
+    (root / "other").unlink()
+
+
 def words(root):
     return [(root / name).read_text().split()[0] for name in NAMES]
 
@@ -53,7 +60,7 @@ def test_all_are_new_and_the_old_ones_are_beside_them(root):
 
 
 @pytest.mark.parametrize("renames", range(9))
-def test_stopped_at_any_rename_it_is_undone_or_can_be_finished(root, monkeypatch, renames):
+def test_stopped_at_any_rename_it_is_undone_or_finished_by_the_next(root, monkeypatch, renames):
     """Three backups, the record, three files, the record: eight renames."""
     real, left = Path.replace, [renames]
 
@@ -74,7 +81,7 @@ def test_stopped_at_any_rename_it_is_undone_or_can_be_finished(root, monkeypatch
     assert num_new == min(max(renames - 4, 0), 3)
     if renames < 4:
         assert not any(name.endswith("-new") for name in others(root))
-    assert finish_interrupted(root) is (4 <= renames < 8)
+    finish(root)
     assert words(root) == (["old"] * 3 if renames < 4 else ["new"] * 3)
     replace(root, "newer")
     assert words(root) == ["newer"] * 3
@@ -114,7 +121,7 @@ def test_a_rename_that_is_refused_says_how_to_go_on(root, monkeypatch):
         return real(self, target)
 
     monkeypatch.setattr(Path, "replace", refuse)
-    with pytest.raises(GoalwardError, match="b.parquet: .*run the same command again to finish"):
+    with pytest.raises(GoalwardError, match="b.parquet: .*export again to finish"):
         replace(root)
     monkeypatch.undo()
     assert words(root) == ["new", "old", "old"]
@@ -136,7 +143,7 @@ def test_what_somebody_changed_after_an_interruption_stays(root, monkeypatch):
         replace(root)
     monkeypatch.undo()
     (root / NAMES[2]).write_text("mine meta/info.json")
-    assert finish_interrupted(root)
+    finish(root)
     assert words(root) == ["new", "new", "mine"]
     assert not any(name.endswith("-new") for name in others(root))
 

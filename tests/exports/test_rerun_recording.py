@@ -2,6 +2,7 @@
 
 import io
 import sys
+from dataclasses import replace
 
 import av
 import numpy as np
@@ -9,20 +10,18 @@ import pytest
 from PIL import Image
 from rollout_files.lerobot import decoded
 
-from exports.conftest import told, write_data, write_run
+import goalward
+from exports.conftest import told, told_run, write_data
 from goalward.errors import GoalwardError
-from goalward.exports import rerun_recording
+from goalward.looks import EVENT_LOOKS, METHOD_COLOURS, channels
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
-from goalward.values.finished_run import read_run
 
 CAMERA = "/cameras/observation.images.front"
 
 
-def export(run_folder, out, positions=(0,), methods=("liveness", "mc"), rollouts=None):
-    run = read_run(run_folder)
-    rollouts = run.read_rollouts() if rollouts is None else rollouts
-    return rerun_recording.export_rerun(run, rollouts, methods, positions, out=out)
+def export(run, out, episodes="0", **options):
+    return goalward.export(run, "rerun", out=out, episodes=episodes, **options)
 
 
 def read_back(path):
@@ -87,11 +86,25 @@ def test_events_are_text_and_marks(run_folder, tmp_path):
     _, content = read_back(export(run_folder, tmp_path / "one.rrd").path)
     assert content["/events"]["TextLog:text"][-1] == ["goal"]
     assert content["/events"]["frame"][-1] == 5
-    assert content["/value/events"]["Scalars:scalars"][-1] == [-1.0]
+    assert content["/value/events/goal"]["Scalars:scalars"] == [[-1.0]]
+
+
+def test_methods_and_events_have_the_colours_they_have_in_figures(run_folder, tmp_path):
+    _, content = read_back(export(run_folder, tmp_path / "one.rrd").path)
+
+    def colour(entity, what):
+        packed = content[entity][f"{what}:colors"][0][0]
+        return tuple(packed >> shift & 255 for shift in (24, 16, 8))
+
+    for method in ("liveness", "mc"):
+        assert colour(f"/value/{method}", "SeriesLines") == channels(METHOD_COLOURS[method])
+        assert colour(f"/steps_to_go/{method}", "SeriesLines") == channels(METHOD_COLOURS[method])
+    goal = channels(EVENT_LOOKS["goal"].colour)
+    assert colour("/value/events/goal", "SeriesPoints") == goal
 
 
 def test_a_recording_per_episode(run_folder, tmp_path):
-    written = export(run_folder, tmp_path / "all", positions=[0, 1, 2])
+    written = export(run_folder, tmp_path / "all", episodes=None)
     assert sorted(path.name for path in written.path.iterdir()) == [
         "episode_0.rrd",
         "episode_1.rrd",
@@ -99,7 +112,7 @@ def test_a_recording_per_episode(run_folder, tmp_path):
     ]
     assert written.next_step == f"rerun {tmp_path / 'all' / '*.rrd'}"
     with pytest.raises(GoalwardError, match="one file holds one episode, but there are 2"):
-        export(run_folder, tmp_path / "all.rrd", positions=[0, 1])
+        export(run_folder, tmp_path / "all.rrd", episodes=["0", "1"])
 
 
 def test_a_recording_that_fails_leaves_no_file_and_no_word_of_reruns(
@@ -110,28 +123,29 @@ def test_a_recording_that_fails_leaves_no_file_and_no_word_of_reruns(
 
     monkeypatch.setattr("goalward.exports.rerun_recording._Recording.add_events", fail)
     with pytest.raises(GoalwardError, match="no picture"):
-        export(run_folder, tmp_path / "all", positions=[0, 1])
+        export(run_folder, tmp_path / "all", episodes=["0", "1"])
     assert list((tmp_path / "all").iterdir()) == []
     assert capfd.readouterr().err == ""
 
 
 def test_pictures_that_were_never_a_video(tmp_path):
     data = write_data(tmp_path / "pictures", pictures_as="image")
-    run = write_run(tmp_path / "run", data)
+    run = told_run(tmp_path / "run", data)
     _, content = read_back(export(run, tmp_path / "one.rrd").path)
     camera = content[CAMERA]
     assert camera["frame"] == [0, 1, 2, 3, 4, 5]
     assert camera["EncodedImage:media_type"][0] == ["image/jpeg"]
     third = Image.open(io.BytesIO(bytes(camera["EncodedImage:blob"][2][0])))
-    wanted = read_run(run).read_rollouts()[0].frame("front", 2)
+    wanted = goalward.read(data)[0].frame("front", 2)
     assert np.abs(np.asarray(third).astype(int) - wanted).mean() < 8
 
 
 def test_no_camera_no_fps_and_names_that_lead_elsewhere(data, tmp_path):
     strange = "../../etc/</script>"
-    run = write_run(tmp_path / "run", data, [told(strange, "time_out", None, [2, 1])])
-    rollouts = Rollouts([Episode(strange, num_frames=2, outcome=Outcome.TIME_OUT)])
-    written = export(run, tmp_path / "all", rollouts=rollouts)
+    run = told_run(tmp_path / "run", data, [told(strange, "time_out", None, [2, 1])])
+    opened = goalward.open_run(run)
+    in_memory = Rollouts([Episode(strange, num_frames=2, outcome=Outcome.TIME_OUT)])
+    written = export(replace(opened, rollouts=in_memory), tmp_path / "all", episodes=strange)
     assert [path.name for path in written.path.iterdir()] == ["episode_at_0.rrd"]
     _, content = read_back(written.path / "episode_at_0.rrd")
     assert "time" not in content["/value/liveness"]

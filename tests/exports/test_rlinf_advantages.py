@@ -7,21 +7,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goalward.exports.frame_values import FrameValues, chosen_episodes
-from goalward.exports.labelled import label
-from goalward.exports.lerobot_frames import read_lerobot_frames
-from goalward.exports.positive import PositiveRule
-from goalward.exports.rlinf_advantages import export_rlinf_advantages
-from goalward.values.finished_run import read_run
+import goalward
 
 
-def export(run_folder, *, out=None, ids=None, unit="steps", n=2, rule="top:0.3", tag=None):
-    run = read_run(run_folder)
-    positions = chosen_episodes(run, ids)
-    values = FrameValues.of(run)
-    labelled = label(run, values, positions, unit=unit, n=n, rule=PositiveRule.from_text(rule))
-    frames = read_lerobot_frames(run, positions)
-    return export_rlinf_advantages(run, values, frames, labelled, out=out, tag=tag)
+def export(run_folder, *, out=None, n=2, **options):
+    """In place, unless it is said where."""
+    return goalward.export(
+        run_folder, "rlinf-advantages", out=out, in_place=out is None, n=n, **options
+    )
 
 
 def lookup(path, frames_of_the_data_set):
@@ -70,7 +63,7 @@ def test_the_numbers_of_a_success_in_steps(run_folder, tmp_path):
 
 
 @pytest.mark.parametrize("unit", ["steps", "value"])
-@pytest.mark.parametrize("n", [1, 3, None])
+@pytest.mark.parametrize("n", [1, 3, "end"])
 def test_the_identities_of_rlinf(run_folder, tmp_path, unit, n):
     """normalised(x) = (x - min) / (max - min) - 1 with a greatest return of 0, and
     A = normalised rewards + gamma^valid * value_next - value_current."""
@@ -86,7 +79,7 @@ def test_the_identities_of_rlinf(run_folder, tmp_path, unit, n):
         advantage = row["reward_sum"] + bootstrap - row["value_current"]
         assert row["advantage_continuous"] == pytest.approx(advantage)
         assert -1 <= row["value_current"] <= 0
-        ahead = None if n is None else by_key.get((row["episode_index"], row["frame_index"] + n))
+        ahead = None if n == "end" else by_key.get((row["episode_index"], row["frame_index"] + n))
         if ahead is None:
             assert row["value_next"] == 0
             assert row["reward_sum_raw"] == row["return"]
@@ -98,7 +91,7 @@ def test_the_identities_of_rlinf(run_folder, tmp_path, unit, n):
 
 
 def test_every_frame_of_the_data_set_has_a_row(run_folder, tmp_path):
-    written = export(run_folder, out=tmp_path / "a.parquet", rule="top:1")
+    written = export(run_folder, out=tmp_path / "a.parquet", positive="top:1")
     found = lookup(written.path, ALL_FRAMES)
     assert [found[2, t] for t in range(3)] == [False, False, False]
     assert sum(found.values()) == 15
@@ -109,7 +102,7 @@ def test_every_frame_of_the_data_set_has_a_row(run_folder, tmp_path):
 
 
 def test_labels_follow_the_rule(run_folder, tmp_path):
-    path = export(run_folder, out=tmp_path / "a.parquet", rule="above:0.5").path
+    path = export(run_folder, out=tmp_path / "a.parquet", positive="above:0.5").path
     found = lookup(path, ALL_FRAMES)
     # In steps, not in parts of the time limit: 4 - 2 - 1 in the first; in the second 5 - 1 - 3,
     # as never counts as the time limit and one step is left.

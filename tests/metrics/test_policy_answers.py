@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from goalward.metrics.policy_answers import (
     rate,
@@ -12,7 +13,9 @@ from goalward.metrics.policy_answers import (
     worth_watching,
 )
 from goalward.rollouts.endings import Endings
-from goalward.values.events import find_events
+from goalward.values.events import Event, EventKind, find_events
+
+SETBACK, STALL = EventKind.SETBACK, EventKind.STALL
 
 
 def endings(*episodes):
@@ -73,6 +76,19 @@ def test_twice_the_time_adds_the_time_outs_that_look_near():
     assert "held out" in with_twice_the_time(10, 5, 0, rate(0, 0)).value.reason
 
 
+def test_the_interval_with_more_time_is_jeffreys():
+    """Without time-outs that of 1 of 2 successes; with nothing else that of 1 of 4 in time.
+
+    A time-out might still have been among the two: Beta(1 + 1/2, 1 + 1/2 + 1/2).
+    """
+    for level in (0.95, 0.5):
+        edges = (1 - level) / 2, (1 + level) / 2
+        none = with_twice_the_time(1, 0, 1, rate(0, 0), level).interval
+        assert (none.low, none.high) == pytest.approx(stats.beta.ppf(edges, 1.5, 2), abs=0.01)
+        late = with_twice_the_time(0, 10**6, 0, rate(1, 4), level).interval
+        assert (late.low, late.high) == pytest.approx(stats.beta.ppf(edges, 1.5, 3.5), abs=0.01)
+
+
 def test_twice_the_time_covers_the_truth():
     """Outcomes and looks of a known policy: the interval holds its rate 93-97 times in 100."""
     draws = np.random.default_rng(0)
@@ -120,6 +136,45 @@ def test_a_near_miss_is_worth_watching_without_an_event():
     (found,) = watched(np.linspace(100, 20, 81), endings((81, -1, False)), ceiling=100)
     assert found.reason == "looked 20 steps from the goal and did not succeed"
     assert found.frame == 80
+
+
+@pytest.mark.parametrize(("nearest", "named"), [(25, True), (30, False)])
+def test_a_miss_is_near_within_a_quarter_of_the_ceiling(nearest, named):
+    steps = np.full((1, 30), float(nearest))
+    found = worth_watching(steps, endings((30, -1, False)), [()], ceiling=100)
+    assert len(found) == named
+
+
+def test_how_near_a_miss_came_is_the_mean_of_the_seeds():
+    """10 and 30, so 20; one seed alone would be nearer, both together further."""
+    steps = np.stack([np.full(30, 10.0), np.full(30, 30.0)])
+    (found,) = worth_watching(steps, endings((30, -1, False)), [()], ceiling=100)
+    assert found.reason == "looked 20 steps from the goal and did not succeed"
+
+
+def event(kind, start, end, before, after):
+    return Event(kind, end, start, end, before, after, agreement=1.0)
+
+
+def test_an_episode_is_named_once_for_its_strongest_reason_and_two_for_each():
+    """Setbacks by the steps they lose, stalls by how long they last, nearest misses first."""
+    small, large = event(SETBACK, 0, 9, 10, 40), event(SETBACK, 20, 22, 10, 60)
+    short, long = event(STALL, 5, 9, 80, 80), event(STALL, 10, 19, 80, 80)
+    found = worth_watching(
+        np.repeat([[90.0, 90, 90, 90, 5, 10, 1, 15, 90]], 30, axis=1),
+        endings(*[(30, -1, False)] * 6, (30, 29, False), *[(30, -1, False)] * 2),
+        # The last of the setbacks is the smallest; the long stall has a large setback as well.
+        [(large, small), (small, large, long), (small,), (short, long), (), (), (), (), (short,)],
+        ceiling=100,
+    )
+    assert [(one.episode, one.frame, one.reason.split(":")[0]) for one in found] == [
+        (0, 22, "setback"),
+        (1, 22, "setback"),
+        (3, 19, "stall"),
+        (8, 9, "stall"),
+        (4, 0, "looked 5 steps from the goal and did not succeed"),
+        (5, 0, "looked 10 steps from the goal and did not succeed"),
+    ]
 
 
 def test_the_ceiling_is_not_told_as_a_prediction():

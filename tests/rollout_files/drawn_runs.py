@@ -1,16 +1,20 @@
-"""Finished runs in memory with curves that a test draws, for what reads runs and their frames."""
+"""Runs in memory with curves that a test draws, for what reads runs and their frames."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from goalward.config import EvaluationConfig
+from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.frames import ArrayFrames
 from goalward.run_folder import RunFolder
-from goalward.values.finished_run import FinishedRun, RunEpisode
+from goalward.runs.results import judge
+from goalward.runs.run import Run
+from goalward.runs.settings import MadeBy, RunData, RunEpisode, RunSettings
 from goalward.values.table import ValueTable
 
 
@@ -38,29 +42,63 @@ def drawn_run(
     episodes: Sequence[Episode],
     steps: Mapping[str, Sequence[np.ndarray]],
     folder: Path = Path("run"),
-) -> tuple[FinishedRun, Rollouts]:
-    """`steps`: method -> for each episode its steps to go, (seeds, frames)."""
+    *,
+    learned_from: Sequence[str] = (),
+    training: np.ndarray | None = None,
+    truth: FrameTruth | None = None,
+    data: RunData | None = None,
+    reading: Mapping[str, Any] | None = None,
+    **config: Any,
+) -> tuple[Run, Rollouts]:
+    """A judged run, in memory, whose steps to go are drawn; `stored.write_run` puts it on disk.
+
+    `steps`: method -> for each episode its steps to go, (seeds, frames). Every episode is held out
+    but those that were `learned_from`. `training` are positions of episodes that all networks
+    learned from, for the threshold of training. `config` are fields of `EvaluationConfig`.
+    """
     methods = tuple(steps)
     table = np.stack([np.concatenate(steps[method], axis=1) for method in methods])
     num_seeds = table.shape[1]
-    run = FinishedRun(
-        folder=RunFolder(folder),
-        settings={},
-        config=EvaluationConfig(methods=methods, seeds=num_seeds),
-        episodes=tuple(
-            RunEpisode(e.id, e.task, e.outcome, e.num_frames, e.goal_frame, True) for e in episodes
-        ),
-        values=ValueTable(
-            methods=methods,
-            seeds=tuple(range(num_seeds)),
-            episode_ids=tuple(e.id for e in episodes),
-            episode_tasks=tuple(e.task for e in episodes),
-            episode_ends=np.cumsum([e.num_frames for e in episodes]),
-            value=np.zeros_like(table, dtype=np.float32),
-            steps_to_goal=table.astype(np.float32),
-        ),
+    values = ValueTable(
+        methods=methods,
+        seeds=tuple(range(num_seeds)),
+        episode_ids=tuple(e.id for e in episodes),
+        episode_tasks=tuple(e.task for e in episodes),
+        episode_ends=np.cumsum([e.num_frames for e in episodes]),
+        # On another scale than the common one: nobody may take these for values.
+        raw_value=np.full_like(table, 0.25, dtype=np.float32),
+        steps_to_goal=table.astype(np.float32),
     )
-    return run, Rollouts(episodes)
+    rollouts = Rollouts(episodes)
+    settings = RunSettings(
+        evaluation=EvaluationConfig(**({"methods": methods, "seeds": num_seeds} | config)),
+        data=RunData() if data is None else data,
+        reading={} if reading is None else reading,
+        made_by=MadeBy(command="goalward evaluate rollouts --out run", goalward="0.2.0"),
+    )
+    held_out = np.array([e.id not in learned_from for e in episodes])
+    results, events = judge(
+        values, rollouts, held_out, settings.evaluation, training=training, truth=truth
+    )
+    run = Run(
+        folder=RunFolder(folder),
+        settings=settings,
+        episodes=tuple(
+            RunEpisode(
+                e.id,
+                e.task,
+                e.outcome,
+                e.num_frames,
+                e.goal_frame,
+                "held out" if e.id not in learned_from else "",
+            )
+            for e in episodes
+        ),
+        values=values,
+        events=dict(zip(rollouts.ids, events, strict=True)),
+        results=results,
+    )
+    return run, rollouts
 
 
 def countdown(num_frames: int, seeds: int = 2) -> np.ndarray:

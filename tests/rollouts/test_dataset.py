@@ -24,11 +24,11 @@ def test_flat_arrays_follow_the_view():
     rollouts = make(2, 1)
     assert rollouts.lengths.tolist() == [3, 4, 5]
     assert rollouts.episode_ends.tolist() == [3, 7, 12]
-    assert np.flatnonzero(rollouts.at_goal).tolist() == [2, 6]
+    assert np.flatnonzero(rollouts.endings.at_goal).tolist() == [2, 6]
     view = rollouts.select([2, 0])
     assert view.ids == ("2", "0")
     assert view.episode_ends.tolist() == [5, 8]
-    assert np.flatnonzero(view.at_goal).tolist() == [7]
+    assert np.flatnonzero(view.endings.at_goal).tolist() == [7]
     assert view.features[:, 0].tolist() == [14, 16, 18, 20, 22, 0, 2, 4]
 
 
@@ -46,13 +46,6 @@ def test_views_of_views():
     assert view.filter(lambda e: e.num_frames > 3).ids == ("5",)
     assert view[:0].num_frames == 0
     assert view[:0].features.shape == (0, 2)
-
-
-def test_a_goal_before_the_end_is_marked_where_it_is():
-    rollouts = from_arrays(
-        [np.zeros((4, 1)), np.zeros((2, 1))], [True, True], goal_frames=[1, None]
-    )
-    assert np.flatnonzero(rollouts.at_goal).tolist() == [1, 5]
 
 
 @given(
@@ -145,36 +138,6 @@ def test_clips_go_camera_by_camera():
     assert seen == [("0", "x", 0), ("0", "y", 1)]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"features": [np.zeros((2, 1))]}, "label of an episode is not guessed"),
-        ({"features": [np.zeros((2, 1))], "success": [1, 0]}, "2 labels for 1 episodes"),
-        ({"features": [], "success": []}, "no episodes"),
-        ({"features": np.zeros((2, 1)), "success": [1]}, "needs episode_ends"),
-        (
-            {"features": np.zeros((2, 1)), "success": [1], "episode_ends": [3]},
-            "must end at the last of the 2 rows",
-        ),
-        (
-            {"features": [np.zeros((2, 1)), np.zeros((2, 2))], "success": [1, 0]},
-            r"episode 1: features have shape \(2, 2\)",
-        ),
-        ({"features": [np.zeros((2, 1))], "outcomes": ["won"]}, "outcomes: success, time_out"),
-        (
-            {"features": [np.zeros((2, 1)), np.array([[0], [np.inf]])], "success": [1, 0]},
-            "episode 1: features hold NaN or infinity at frame 1",
-        ),
-        ({"features": [np.zeros((0, 1))], "success": [1]}, "episode 0: has no frames"),
-        ({"features": [np.zeros((2, 1))] * 2, "success": [1, 0], "ids": ["x", "x"]}, "the id x"),
-        ({"features": [np.zeros((2, 1))], "success": [1], "tasks": ["a", "b"]}, "tasks has 2"),
-    ],
-)
-def test_arrays_that_do_not_fit(arguments, message):
-    with pytest.raises(RolloutError, match=message):
-        from_arrays(**arguments)
-
-
 def test_unknown_episode():
     with pytest.raises(RolloutError, match="no episode 9 among 2"):
         make(1, 1).episode("9")
@@ -189,35 +152,63 @@ def test_features_can_be_attached_to_a_view():
         view.with_features(np.ones((1, 5), np.float32))
 
 
-def test_select_takes_masks_and_refuses_nonsense():
+@pytest.mark.parametrize(
+    ("chosen", "ids"),
+    [
+        ([0, 2], ("0", "2")),
+        ((2, 0), ("2", "0")),
+        ([-1, 0], ("4", "0")),
+        (np.array([3, 1], np.uint8), ("3", "1")),
+        ([True, False, False, False, True], ("0", "4")),
+        (np.array([False, True, True, False, False]), ("1", "2")),
+        ([], ()),
+        (slice(1, 4, 2), ("1", "3")),
+    ],
+)
+def test_several_episodes_by_position_or_by_truth(chosen, ids):
+    rollouts = make(3, 2)
+    assert rollouts[chosen].ids == ids
+    assert rollouts[chosen].num_frames == sum(rollouts.episode(name).num_frames for name in ids)
+    if not isinstance(chosen, slice):
+        assert rollouts.select(chosen).ids == ids
+    # Positions are those of the view, not of what it is a view of.
+    view = rollouts[::-1]
+    assert view[chosen].ids == tuple(str(4 - int(name)) for name in ids)
+
+
+def test_one_episode_by_position():
+    rollouts = make(3, 2)
+    assert [rollouts[i].id for i in (0, -1, np.int64(3), np.uint8(1))] == ["0", "4", "3", "1"]
+    for beyond in (5, -6, np.int64(5)):
+        with pytest.raises(IndexError):
+            rollouts[beyond]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "message"),
+    [
+        ([True], ValueError, r"4 episodes, but a mask of shape \(1,\)"),
+        (True, ValueError, r"a mask of shape \(\)"),
+        ([0.5], ValueError, "whole numbers, got float64"),
+        (["0"], ValueError, "whole numbers, got <U1"),
+        ([1, 1], ValueError, "name an episode twice"),
+        ([0, -4], ValueError, "name an episode twice"),
+        ([0, 4], IndexError, "no position 4 among 4 episodes"),
+        ([-5], IndexError, "no position -5 among 4 episodes"),
+        ([[0, 1], [2, 3]], ValueError, r"a list of numbers, got shape \(2, 2\)"),
+    ],
+)
+def test_positions_that_make_no_sense(wrong, kind, message):
     rollouts = make(2, 2)
-    assert rollouts.select(rollouts.success).ids == ("0", "1")
-    for wrong in ([True], [0.5], [1, 1]):
-        with pytest.raises(ValueError, match="mask|whole numbers|twice"):
-            rollouts.select(wrong)
+    for choose in (rollouts.select, rollouts.__getitem__):
+        with pytest.raises(kind, match=message):
+            choose(wrong)
 
 
 def test_outcomes_by_name():
     assert make(1, 2).where(outcome="time_out").ids == ("1", "2")
-    with pytest.raises(ValueError, match="sucess"):
+    with pytest.raises(ValueError, match="no outcome 'sucess'; outcomes: success, time_out"):
         make(1, 2).where(outcome="sucess")
-
-
-@pytest.mark.parametrize("wrong", ["False", float("nan"), 0.3, None])
-def test_only_true_and_false_are_labels(wrong):
-    with pytest.raises(RolloutError, match="success must be true or false"):
-        from_arrays([np.zeros((2, 1))], [wrong])
-
-
-def test_goal_frames_must_fit():
-    with pytest.raises(RolloutError, match="a time_out episode has no goal frame"):
-        from_arrays([np.zeros((2, 1))], [False], goal_frames=[1])
-    with pytest.raises(RolloutError, match="whole numbers"):
-        from_arrays([np.zeros((3, 1))], [True], goal_frames=[1.7])
-    with pytest.raises(RolloutError, match="images for 1 of 2 episodes"):
-        from_arrays(
-            [np.zeros((2, 1))] * 2, [1, 0], images={"a": [np.zeros((2, 2, 2, 3), np.uint8)]}
-        )
 
 
 def test_a_single_data_set_is_not_a_list_of_them():

@@ -22,13 +22,25 @@ ROLLOUTS = Rollouts(
 
 
 def test_endings_of_rollouts():
-    endings = Endings.of(ROLLOUTS)
+    endings = ROLLOUTS.endings
     assert endings.success.tolist() == [True, False, True, False]
     assert endings.failures.tolist() == [False, False, False, True]
     assert endings.episode_of.tolist() == [0, 0, 0, 0, 0, 1, 1, 2, 3, 3]
     assert endings.frame_in_episode.tolist() == [0, 1, 2, 3, 4, 0, 1, 0, 0, 1]
     assert endings.up_to_goal.tolist() == [True] * 4 + [False] + [True] * 5
+    assert np.flatnonzero(endings.at_goal).tolist() == [3, 4, 7]
+    assert np.flatnonzero(endings.at_end).tolist() == [4, 6, 7, 9]
+    assert endings.outcomes == tuple(ROLLOUTS.outcomes)
     assert endings.steps.tolist() == [3, 2, 1, 0, -1, -1, -1, 0, -1, -1]
+
+
+def test_endings_follow_the_view():
+    view = ROLLOUTS[[3, 0]]
+    assert view.endings.episode_ends.tolist() == [2, 7]
+    assert view.endings.outcomes == (Outcome.FAILURE, Outcome.SUCCESS)
+    assert np.flatnonzero(view.endings.at_goal).tolist() == [5, 6]
+    assert view.goal_frames.tolist() == [-1, 3]
+    assert view.success.tolist() == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -41,13 +53,14 @@ def test_endings_of_rollouts():
     ],
 )
 def test_final_frames_end_at_the_goal(horizon, counted):
-    final = Endings.of(ROLLOUTS).final_frames(horizon)
+    final = ROLLOUTS.endings.final_frames(horizon)
     np.testing.assert_array_equal(final, counted)
 
 
 def test_no_episodes():
     endings = Endings(np.array([], dtype=np.int64), np.array([], dtype=np.int64))
-    assert endings.num_frames == 0
+    assert endings.num_frames == ROLLOUTS[:0].endings.num_frames == 0
+    assert endings.at_goal.shape == endings.at_end.shape == (0,)
     assert endings.final_frames(3).shape == (0,)
     assert endings.per_frame(np.zeros((2, 0))).shape == (2, 0)
 

@@ -10,6 +10,12 @@ def success(**changes):
     return Episode(**fields)
 
 
+@pytest.mark.parametrize("outcome", Outcome)
+def test_an_outcome_by_name_is_that_outcome(outcome):
+    goal_frame = 3 if outcome is Outcome.SUCCESS else None
+    assert success(outcome=str(outcome), goal_frame=goal_frame).outcome is outcome
+
+
 def test_a_goal_before_the_last_frame_is_kept():
     assert success(goal_frame=1).goal_frame == 1
 
@@ -21,6 +27,9 @@ def test_a_goal_before_the_last_frame_is_kept():
         ({"goal_frame": 4}, "goal frame between 0 and 3, got 4"),
         ({"goal_frame": None}, "goal frame between 0 and 3, got None"),
         ({"outcome": Outcome.FAILURE}, "a failure episode has no goal frame, got 3"),
+        ({"outcome": "failure"}, "a failure episode has no goal frame, got 3"),
+        ({"outcome": "won"}, "episode 7: no outcome 'won'; outcomes: success, time_out, failure"),
+        ({"outcome": True}, "episode 7: no outcome True; outcomes"),
         ({"fps": 0.0}, "fps must be above 0"),
         ({"fps": float("nan")}, "fps must be above 0"),
         ({"proprioception": np.zeros((3, 2), np.float32)}, r"shape \(3, 2\), wanted \(4, size\)"),

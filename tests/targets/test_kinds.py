@@ -1,5 +1,8 @@
 """Every function gives the same numbers for numpy and torch, in the precision it was given."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -20,6 +23,7 @@ FLOATS = {
     liveness.liveness_backup: (VALUE, OTHER, 0.9),
     liveness.liveness_target: (VALUE, OTHER, AT_GOAL, AT_END, 0.9),
     liveness.liveness_value: (STEPS, 0.9),
+    liveness.discounted_goal: (VALUE,),
     liveness.steps_to_goal: (VALUE, 0.9),
     td.td_target: (VALUE, AT_GOAL, AT_END, 0.9, 20.0),
     td.steps_from_td: (RETURN, 0.9, 20.0),
@@ -104,6 +108,21 @@ def test_training_steps_compile_whole(function):
         as_tuple(compiled(*arguments)), as_tuple(function(*arguments)), strict=True
     ):
         torch.testing.assert_close(result, expected)
+
+
+def test_numpy_users_do_not_pay_for_torch():
+    """Importing torch takes seconds, and a report has no tensors."""
+    code = """
+import sys
+import numpy as np
+from goalward.targets import bins, exact, liveness, monte_carlo, steps, survival, td
+value = liveness.liveness_value(np.array([0.0, 1.0]), 0.9)
+assert liveness.steps_to_goal(value, 0.9).tolist() == [0.0, 1.0]
+assert bins.bin_centres(value, 3).tolist() == [-1.0, -0.5, 0.0]
+assert exact.exact_liveness(np.ones(1), np.array([1]), np.array([True]), 0.9).tolist() == [-1.0]
+sys.exit('torch' in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_every_public_function_is_here():

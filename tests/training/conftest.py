@@ -5,7 +5,13 @@ import pytest
 import torch
 
 import goalward
+from goalward.training.frames import training_frames
+from goalward.training.inputs import FeatureRows
+from goalward.training.methods import METHODS
 from goalward.training.presets import Hyperparameters
+from goalward.training.problem import problem_of
+from goalward.training.runs import plan_run
+from goalward.training.step import initial_state
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -49,3 +55,23 @@ def random_rollouts():
 @pytest.fixture(scope="session")
 def rollouts(random_rollouts):
     return random_rollouts(*["success", "time_out"] * 3, "failure", "time_out")
+
+
+@pytest.fixture(scope="session")
+def frames(rollouts):
+    return training_frames(rollouts)
+
+
+@pytest.fixture(scope="session")
+def begun(frames):
+    """The problem of one run of a method and its state before the first batch."""
+
+    def begin(method="liveness-nb", **options):
+        small = {"width": 8, "num_layers": 3, "batch_size": 16, "num_steps": 12}
+        numbers = Hyperparameters(**small | options).for_horizon(10)
+        run = plan_run(frames, METHODS[method], 0, range(8), numbers)
+        rows = FeatureRows(frames.features, torch.device("cpu"))
+        problem = problem_of(frames, rows, [run], {}, numbers, torch.float32)
+        return problem, initial_state(problem)
+
+    return begin

@@ -1,14 +1,22 @@
-"""Tensors on disk: what keeps them from being written is said in words."""
+"""Trainings on disk: what can be gone on with, and what cannot be read or written, in words."""
 
+import json
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors import SafetensorError
 
 from goalward import GoalwardError
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.episode import Outcome
 from goalward.training import checkpoint
-from goalward.training.checkpoint import write_tensors
+from goalward.training.checkpoint import read_tensors, write_tensors
+from goalward.training.fit import Pace
+from goalward.values.fitted import fit, load
 
 
 def test_a_full_disk_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -19,3 +27,83 @@ def test_a_full_disk_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(GoalwardError, match="nets-0.safetensors: cannot be written .*No space"):
         write_tensors(tmp_path / "nets-0.safetensors", {"mean": torch.zeros(2)}, {})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_no_file_of_tensors(tmp_path: Path):
+    path = tmp_path / "nets-0.safetensors"
+    with pytest.raises(GoalwardError, match="nets-0.safetensors: cannot be read"):
+        read_tensors(path)
+    path.write_bytes(b"not tensors")
+    with pytest.raises(GoalwardError, match="nets-0.safetensors: cannot be read"):
+        read_tensors(path)
+
+
+def other_features(rollouts: Rollouts) -> Rollouts:
+    return rollouts.with_features(rollouts.features * np.float32(1.5))
+
+
+def other_outcome(rollouts: Rollouts) -> Rollouts:
+    """The failure as a time-out: the same goals in the same frames."""
+    episodes = [
+        replace(episode, outcome=Outcome.TIME_OUT) if episode.outcome == "failure" else episode
+        for episode in rollouts
+    ]
+    return Rollouts(episodes, features=rollouts.features)
+
+
+@pytest.mark.parametrize(
+    ("change", "options"),
+    [
+        (other_features, {}),
+        (other_outcome, {}),
+        (lambda rollouts: rollouts, {"learning_rate": 0.02}),
+        (lambda rollouts: rollouts, {"seeds": [1]}),
+    ],
+    ids=["features", "outcome", "learning rate", "seed"],
+)
+@pytest.mark.parametrize("stopped", [False, True], ids=["finished", "stopped"])
+def test_another_training_in_the_folder_is_not_gone_on_with(
+    rollouts, small, tmp_path: Path, change, options, stopped
+):
+    def stop(now):
+        if stopped and now.steps == 4:
+            raise KeyboardInterrupt
+
+    first = {"seeds": [0], "learning_rate": 0.01}
+    with pytest.raises(KeyboardInterrupt) if stopped else nullcontext():
+        hurried = {"on_progress": stop, "pace": Pace(report_s=0.0)}
+        fit(rollouts, "survival", checkpoint=tmp_path, **hurried, **small | first)
+    changed = change(rollouts)
+    fitted = fit(changed, "survival", checkpoint=tmp_path, **small | first | options)
+    anew = fit(changed, "survival", **small | first | options)
+    values = [one.predict(changed).raw_value for one in (fitted, anew)]
+    assert np.array_equal(*values)
+
+
+def test_finished_groups_are_read_and_not_trained(rollouts, small, tmp_path: Path):
+    """Networks that were changed by hand come back as they were changed."""
+    fit(rollouts, "mc", seeds=1, checkpoint=tmp_path, **small)
+    path = tmp_path / "nets-0.safetensors"
+    tensors, facts = read_tensors(path)
+    tensors["weights/weight_2"].zero_()
+    tensors["weights/bias_2"].fill_(-0.25)
+    write_tensors(path, tensors, facts)
+    value = fit(rollouts, "mc", seeds=1, checkpoint=tmp_path, **small).predict(rollouts).raw_value
+    assert (value == -0.25).all()
+
+
+def test_networks_of_version_0_1_0_have_no_log(rollouts, small, tmp_path: Path):
+    fitted = fit(rollouts, "mc", seeds=1, **small)
+    fitted.save(tmp_path)
+    path = tmp_path / "nets-0.safetensors"
+    tensors, facts = read_tensors(path)
+    old = {name: tensor for name, tensor in tensors.items() if not name.startswith("log/")}
+    assert len(old) == len(tensors) - 3
+    write_tensors(path, old, facts)
+    run = json.loads((tmp_path / "run.json").read_text())
+    assert run.pop("after") == {}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    again = load(tmp_path)
+    assert again.log.curves == ()
+    values = [one.predict(rollouts).raw_value for one in (fitted, again)]
+    assert np.array_equal(*values)

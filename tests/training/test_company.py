@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from goalward.training.fit import train
-from goalward.training.frames import recording
+from goalward.training.frames import training_frames
 from goalward.training.inputs import FeatureRows, standardisation
+from goalward.training.methods import METHODS
 from goalward.training.nets import frame_values
 from goalward.training.presets import Hyperparameters
 from goalward.training.runs import all_runs, plan_run
@@ -19,7 +20,9 @@ TOLERANCE = 1e-6
 
 def planned(frames, numbers, methods=("liveness", "td", "mc", "mc-dist"), seeds=range(5)):
     episodes = range(frames.num_episodes)
-    return [plan_run(frames, m, seed, episodes, numbers) for m in methods for seed in seeds]
+    return [
+        plan_run(frames, METHODS[m], seed, episodes, numbers) for m in methods for seed in seeds
+    ]
 
 
 def values_of(run, trained, frames, numbers):
@@ -29,7 +32,7 @@ def values_of(run, trained, frames, numbers):
 
 
 def test_run_among_twenty_equals_run_alone(rollouts, numbers):
-    frames = recording(rollouts)
+    frames = training_frames(rollouts)
     runs = planned(frames, numbers)
     assert len(runs) == 20
     together = train(frames, runs, numbers, device="cpu")
@@ -43,7 +46,7 @@ def test_run_among_twenty_equals_run_alone(rollouts, numbers):
 
 
 def test_equal_stages_are_trained_once(rollouts, numbers):
-    frames = recording(rollouts)
+    frames = training_frames(rollouts)
     runs = planned(frames, numbers, methods=("liveness", "liveness-nb"), seeds=[0])
     waves = all_runs(runs)
     assert [[len(group) for group in wave] for wave in waves] == [[1], [1]]
@@ -51,10 +54,10 @@ def test_equal_stages_are_trained_once(rollouts, numbers):
 
 
 def test_groups_hold_one_output_and_backups_come_first(rollouts, numbers):
-    frames = recording(rollouts)
+    frames = training_frames(rollouts)
     runs = planned(frames, numbers, methods=("mc", "mc-dist", "td", "liveness"), seeds=[0, 1])
     groups = [group for wave in all_runs(runs) for group in wave]
-    names = [[run.stage_name for run in group] for group in groups]
+    names = [[run.stage.name for run in group] for group in groups]
     assert names == [
         ["sparse"] * 2 + ["td"] * 2 + ["mc"] * 2,
         ["mc-dist"] * 2,
@@ -63,9 +66,9 @@ def test_groups_hold_one_output_and_backups_come_first(rollouts, numbers):
 
 
 def test_cross_fit_judges_an_episode_by_networks_that_never_saw_it(rollouts):
-    frames = recording(rollouts)
+    frames = training_frames(rollouts)
     numbers = Hyperparameters(cross_fit=3).for_horizon(frames.horizon)
-    run = plan_run(frames, "liveness", 0, range(8), numbers)
+    run = plan_run(frames, METHODS["liveness"], 0, range(8), numbers)
     assert len(run.anchors) == 3
     for episode in range(8):
         unseen_by = [anchor.fold for anchor in run.anchors if episode not in anchor.episodes]
@@ -73,15 +76,15 @@ def test_cross_fit_judges_an_episode_by_networks_that_never_saw_it(rollouts):
 
 
 def test_held_out_episodes_are_whole_and_of_every_outcome(rollouts):
-    frames = recording(rollouts)
+    frames = training_frames(rollouts)
     numbers = Hyperparameters(held_out_fraction=0.34).for_horizon(frames.horizon)
-    run = plan_run(frames, "td", 0, range(8), numbers)
+    run = plan_run(frames, METHODS["td"], 0, range(8), numbers)
     assert sorted(run.episodes + run.held_out) == list(range(8))
-    assert {str(frames.episode_outcome[e]) for e in run.held_out} == {"success", "time_out"}
+    assert {str(frames.endings.outcomes[e]) for e in run.held_out} == {"success", "time_out"}
 
 
 def test_streamed_features_train_the_same_network(rollouts, numbers):
-    frames = recording(rollouts)
+    frames = training_frames(rollouts)
     runs = planned(frames, numbers, seeds=[0])
     held = train(frames, runs, numbers, device="cpu")
     streamed = train(frames, runs, numbers, device="cpu", max_feature_bytes=0)
@@ -91,7 +94,7 @@ def test_streamed_features_train_the_same_network(rollouts, numbers):
 
 
 def test_standardisation_is_over_a_runs_own_frames(rollouts):
-    frames = recording(rollouts)
+    frames = training_frames(rollouts)
     mean, scale = standardisation(frames, [(0, 2), (1,), (0, 2)])
     own = frames.features[frames.frames_of((0, 2))]
     np.testing.assert_allclose(mean[0], own.mean(axis=0), atol=1e-6)

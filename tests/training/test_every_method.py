@@ -23,17 +23,17 @@ OPTIONS = {
 
 
 def values(fitted, rollouts):
-    return fitted.predict(rollouts, device="cpu").value
+    return fitted.predict(rollouts, device="cpu").raw_value
 
 
 @pytest.mark.parametrize("option", OPTIONS)
 def test_fits_with_every_option(method, option, rollouts, small):
     fitted = fit(rollouts, method, seeds=2, **small, **OPTIONS[option])
     table = fitted.predict(rollouts)
-    assert table.value.shape == (1, 2, rollouts.num_frames)
-    assert np.isfinite(table.value).all()
+    assert table.raw_value.shape == (1, 2, rollouts.num_frames)
+    assert np.isfinite(table.raw_value).all()
     assert (table.steps_to_goal >= 0).all()
-    assert not np.array_equal(table.value[0, 0], table.value[0, 1])
+    assert not np.array_equal(table.raw_value[0, 0], table.raw_value[0, 1])
 
 
 def test_training_changes_the_value(method, rollouts, small):
@@ -48,6 +48,7 @@ def test_saves_and_loads(method, rollouts, small, tmp_path):
     again = load(tmp_path)
     assert again.numbers == fitted.numbers
     assert again.seeds == (3, 5)
+    assert again.log == fitted.log
     assert np.array_equal(values(again, rollouts), values(fitted, rollouts))
 
 
@@ -87,6 +88,7 @@ def test_resumes_bit_for_bit(method, option, rollouts, small, tmp_path):
             assert stops < 50
     assert stops >= 3
     assert np.array_equal(values(fitted, rollouts), values(whole, rollouts))
+    assert fitted.log == whole.log
 
 
 @pytest.mark.parametrize("outcome", ["success", "time_out", "failure"])

@@ -5,7 +5,7 @@ import pytest
 
 import goalward
 from goalward.training.feature_file import read_features, write_features
-from goalward.training.frames import recording
+from goalward.training.frames import training_frames
 
 
 def test_survives_the_disk(rollouts, tmp_path):
@@ -30,14 +30,14 @@ def test_three_arrays_are_enough(save, tmp_path):
     rollouts = read_features(path)
     assert np.array_equal(rollouts.features, features)
     assert rollouts.goal_frames.tolist() == [2, -1]
-    assert recording(rollouts).at_goal.tolist() == [False, False, True, False, False]
+    assert training_frames(rollouts).endings.at_goal.tolist() == [False, False, True, False, False]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"episode_ends": [3, 6]}, "the last episode ends at 6"),
-        ({"outcomes": ["success", "lost"]}, "'lost' is not a valid Outcome; outcomes: success"),
+        ({"outcomes": ["success", "lost"]}, "no outcome 'lost'; outcomes: success"),
         ({"outcomes": ["success"]}, "outcomes has 1 entries for 2 episodes"),
         ({"outcomes": None}, "holds no outcomes; a feature file has"),
         ({"outcomes": np.array([{}, {}])}, "cannot be read as a feature file .*allow_pickle"),

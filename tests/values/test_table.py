@@ -18,7 +18,7 @@ def table():
         episode_ids=("x", "y"),
         episode_tasks=("open", "close"),
         episode_ends=np.array([2, 5]),
-        value=value,
+        raw_value=value,
         steps_to_goal=steps,
     )
 
@@ -28,7 +28,7 @@ def test_survives_the_disk(table, tmp_path):
     again = read_values(tmp_path / "values.parquet")
     for name in ("methods", "seeds", "episode_ids", "episode_tasks"):
         assert getattr(again, name) == getattr(table, name)
-    for name in ("episode_ends", "value", "steps_to_goal"):
+    for name in ("episode_ends", "raw_value", "steps_to_goal"):
         assert np.array_equal(getattr(again, name), getattr(table, name))
 
 
@@ -40,7 +40,7 @@ def test_rows_on_disk_say_what_they_are(table):
         "task": "close",
         "episode": "y",
         "frame": 1,
-        "value": 8.0,
+        "raw_value": 8.0,
         "steps_to_goal": 8.5,
     }
 
@@ -53,7 +53,7 @@ def test_mean_and_spread_over_seeds(table):
 
 def test_frames_of_an_episode(table):
     assert table.frames_of("y") == slice(2, 5)
-    assert table.values("liveness")[1, table.frames_of("y")].tolist() == [7, 8, 9]
+    assert table.raw_values("liveness")[1, table.frames_of("y")].tolist() == [7, 8, 9]
 
 
 def test_unknown_names_are_explained(table, tmp_path):

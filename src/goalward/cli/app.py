@@ -8,7 +8,7 @@ from cyclopts import App
 import goalward
 from goalward.cli.cache import cache_app
 from goalward.cli.compare import compare_command
-from goalward.cli.console import error_console, plain
+from goalward.cli.console import error_console, plain, telling
 from goalward.cli.embed import embed_command
 from goalward.cli.evaluate import evaluate_command
 from goalward.cli.export import export_command
@@ -21,7 +21,7 @@ from goalward.cli.sheet import sheet_command
 from goalward.cli.simulate import simulate_command
 from goalward.cli.truth import truth_command
 from goalward.cli.view import view_command
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, speaking_of_flags
 
 app = App(
     name="goalward",
@@ -52,7 +52,8 @@ def run() -> None:
         # A task in another alphabet must not end the program on an old terminal.
         sys.stdout.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]
     try:
-        app()
+        with speaking_of_flags(), telling():
+            app()
     except GoalwardError as error:
         _end(str(error))
     except BrokenPipeError:

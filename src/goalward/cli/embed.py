@@ -1,20 +1,14 @@
 """`goalward embed`: the frames of a data set as vectors, once."""
 
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from cyclopts import Parameter
-from rich.console import Console
 
-from goalward.cli.console import error_console, plain
-from goalward.cli.progress import progress_bar
+from goalward.cli.console import say
 from goalward.cli.read_arguments import ReadArguments
-from goalward.embeddings.embed import EmbedProgress, EmbedReport, embed
 from goalward.embeddings.encoders import DEFAULT_ENCODER
-from goalward.rollouts.dataset import Rollouts
-from goalward.rollouts.findings import LeftOut, counted
+from goalward.rollouts.findings import counted
 
 
 @Parameter(name="*")
@@ -35,41 +29,6 @@ class EmbedArguments:
     """Frames per forward pass. Default: what suits the device."""
     cache: Path | None = None
     """The folder for embeddings. Default: GOALWARD_CACHE, else the platform's cache folder."""
-
-    def embed(self, rollouts: Rollouts, reading: ReadArguments) -> Rollouts:
-        """Rollouts with features, with a bar and a summary on the way."""
-        console = error_console()
-        _print_findings(rollouts, console)
-        reports: list[EmbedReport] = []
-        with (
-            warnings.catch_warnings(record=True) as noticed,
-            progress_bar("reading videos", console) as show_reading,
-            progress_bar("embedding", console, unit="frames") as show_embedding,
-        ):
-            warnings.simplefilter("always", UserWarning)
-
-            def show(now: EmbedProgress) -> None:
-                update = show_reading if now.stage == "reading" else show_embedding
-                update(now.frames, now.total_frames)
-
-            embedded = embed(
-                rollouts,
-                self.encoder,
-                # The reader has left only the cameras that were asked for; none is a choice too.
-                cameras=() if reading.cameras == () else None,
-                pool=self.pool,
-                n_obs_steps=self.n_obs_steps,
-                device=self.device,
-                batch_size=self.batch_size,
-                cache=self.cache,
-                strict=reading.strict,
-                on_progress=show,
-                on_finish=reports.append,
-            )
-        for warning in noticed:
-            console.print(plain(f"warning: {warning.message}"), soft_wrap=True)
-        _print_report(reports[0], embedded, console)
-        return embedded
 
 
 def embed_command(
@@ -102,41 +61,19 @@ def embed_command(
     out
         Write features and outcomes to this file (.npz), which `goalward fit` takes.
     """
-    embedded = embedding.embed(reading.read(path), reading)
+    from goalward.runs.inputs import embed_input, read_input
+
+    options = dict(vars(embedding))
+    device = options.pop("device")
+    rollouts = read_input(path, vars(reading), {})
+    # The reader has left only the cameras that were asked for; none is a choice too.
+    cameras = () if reading.cameras == () else None
+    embedded = embed_input(
+        rollouts, {**options, "cameras": cameras}, device=device, strict=reading.strict
+    )
     if out is not None:
         from goalward.training.feature_file import write_features
 
         write_features(out, embedded)
-        console = error_console()
         size = 0 if embedded.features is None else embedded.features.shape[1]
-        text = f"features of {counted(embedded)}, {size} numbers per frame: {out}"
-        console.print(plain(text), soft_wrap=True)
-
-
-def _print_findings(rollouts: Rollouts, console: Console) -> None:
-    """What reading the rollouts brought to light: rates are of the episodes that are left."""
-    for text in rollouts.warnings:
-        console.print(plain(f"warning: {text}"), soft_wrap=True)
-    _print_left_out(rollouts.left_out, console)
-
-
-def _print_left_out(left_out: Sequence[LeftOut], console: Console) -> None:
-    for episode in left_out:
-        text = f"warning: episode {episode.episode_id} is left out: {episode.reason}"
-        console.print(plain(text), soft_wrap=True)
-
-
-def _print_report(report: EmbedReport, embedded: Rollouts, console: Console) -> None:
-    _print_left_out(report.left_out, console)
-    if report.num_rebuilt_clips:
-        text = f"warning: {report.num_rebuilt_clips} damaged files of the cache were made again"
-        console.print(plain(text), soft_wrap=True)
-    facts = [f"{report.num_frames:,} frames by {report.encoder}"]
-    if report.num_from_cache:
-        facts.append(f"{report.num_from_cache:,} from the cache")
-    if report.num_encoded:
-        facts.append(f"{report.num_encoded:,} encoded in {report.seconds:,.1f} s")
-    if report.num_unchanged:
-        facts.append(f"{report.num_unchanged:,} the same as the frame before")
-    console.print(plain("; ".join(facts)), soft_wrap=True)
-    console.print(plain(f"embeddings of {counted(embedded)}: {report.cache}"), soft_wrap=True)
+        say(f"features of {counted(embedded)}, {size} numbers per frame: {out}")

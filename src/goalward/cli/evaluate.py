@@ -2,37 +2,17 @@
 
 import shlex
 import sys
-import warnings
-from dataclasses import asdict
-from importlib.metadata import version
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
-from rich.console import Console
-from rich.markdown import Markdown
 
-import goalward
 from goalward.cli.assignments import assignments
-from goalward.cli.console import error_console, output_console, plain
+from goalward.cli.console import output_console, say
 from goalward.cli.embed import EmbedArguments
-from goalward.cli.fit import FitBar
-from goalward.cli.progress import progress_bar
 from goalward.cli.read_arguments import CommaList, ReadArguments
-from goalward.config import PAPER_METHODS, EvaluationConfig, write_toml
-from goalward.errors import GoalwardError
-from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth, read_truth
-from goalward.rollouts.dataset import Rollouts
-from goalward.rollouts.embedded import located
-from goalward.rollouts.findings import some_of
-from goalward.run_folder import RunFolder
-
-_STEP_WORDS = {
-    "episodes": "list of episodes",
-    "networks": "training",
-    "values": "values of every frame",
-    "scores": "scores, tables, figures, summary",
-}
+from goalward.config import PAPER_METHODS
 
 
 def evaluate_command(
@@ -62,6 +42,7 @@ def evaluate_command(
     rate is and would be with more time, which episodes to watch first, values of every frame, how
     far all methods can be trusted, and a report that plays every episode beside its value.
     Stopped at any moment, the same command goes on; run again, it does nothing that is done.
+    `goalward.evaluate` is the same in Python.
 
     Examples:
 
@@ -107,159 +88,42 @@ def evaluate_command(
     report
         Write the pages to look at (as `goalward report` does later).
     """
-    console = error_console()
-    config = EvaluationConfig(
-        policy=policy or _name_of(Path(path).resolve()),
-        methods=tuple(methods or ()),
+    from goalward.report.words.rendering import print_document
+    from goalward.report.words.summary import summary_document
+    from goalward.runs.evaluate import evaluate
+
+    run = evaluate(
+        path,
+        out,
+        methods=methods or (),
         seeds=seeds,
         preset=preset,
-        overrides=assignments(set_),
         folds=folds,
         test_fraction=test_fraction,
         split_seed=split_seed,
         standard_horizon=standard_horizon,
+        policy=policy,
+        truth=truth,
+        encoder=embedding.encoder,
+        embedding=given(embedding, but=("encoder", "device")),
+        reading=given(reading),
+        device=embedding.device,
+        force=force,
+        report=report,
+        command=shlex.join(["goalward", *sys.argv[1:]]),
+        **assignments(set_),
     )
-    folder = RunFolder(out)
-    truth = _truth_file(path) if truth is None else truth
-    known = None if truth is None else read_truth(truth)
-    rollouts = _features(path, reading, embedding, config, folder, known)
-    _write_config(folder, path, rollouts, config, reading, embedding, truth)
-    from goalward.experiments.evaluation import evaluate
-
-    def tell(step: str, is_done: bool) -> None:
-        if is_done:
-            console.print(plain(f"{_STEP_WORDS[step]}: there already"))
-        elif step != "networks":
-            console.print(plain(_STEP_WORDS[step]))
-
-    with warnings.catch_warnings(record=True) as noticed, FitBar(console) as bar:
-        warnings.simplefilter("always", UserWarning)
-        evaluation = evaluate(
-            rollouts,
-            config,
-            folder,
-            truth=known,
-            device=embedding.device,
-            force=force,
-            on_step=tell,
-            on_fit_progress=bar.update,
-        )
-    for text in dict.fromkeys(str(warning.message) for warning in noticed):
-        console.print(plain(f"warning: {text}"), soft_wrap=True)
-    if not evaluation.steps_made:
-        console.print(plain("nothing had to be done: data and options are as they were"))
-    index = _write_report(folder, rollouts, console) if report else None
-    _print_answer(folder, index, console)
+    print_document(summary_document(run), output_console())
+    pages = run.folder.report / "index.html"
+    first = f"open: {pages}" if report else f"read first: {run.folder.summary}"
+    say(f"all results: {run.folder.path}; {first}")
 
 
-def _name_of(path: Path) -> str:
-    """The name of the data: v1.2 for a folder v1.2, and for a file v1.2.hdf5."""
-    return path.stem if path.is_file() else path.name
-
-
-def _truth_file(path: str) -> Path | None:
-    """Where `goalward truth` leaves its results, if they are there."""
-    usual = located(path) / TRUTH_FILE
-    return usual if usual.is_file() else None
-
-
-def _features(
-    path: str,
-    reading: ReadArguments,
-    embedding: EmbedArguments,
-    config: EvaluationConfig,
-    folder: RunFolder,
-    truth: FrameTruth | None,
-) -> Rollouts:
-    """The rollouts with features; what cannot work ends it before hours of embedding."""
-    if _is_feature_file(path):
-        _refuse_unused(path, reading, embedding)
-        rollouts = goalward.read_features(path)
-    else:
-        rollouts = reading.read(path)
-    # torch takes seconds to import: only commands that need it pay.
-    from goalward.experiments.evaluation import check_evaluation
-
-    check_evaluation(rollouts, config, folder, device=embedding.device, truth=truth)
-    return rollouts if _is_feature_file(path) else embedding.embed(rollouts, reading)
-
-
-def _is_feature_file(path: str) -> bool:
-    return path.endswith(".npz")
-
-
-def _refuse_unused(path: str, reading: ReadArguments, embedding: EmbedArguments) -> None:
-    """Labels or an encoder beside a feature file would be ignored in silence."""
-    plain_embedding = EmbedArguments(device=embedding.device)
-    given = [
-        f"--{name.replace('_', '-')}"
-        for asked, usual in ((reading, ReadArguments()), (embedding, plain_embedding))
-        for name, value in asdict(asked).items()
-        if value != getattr(usual, name)
-    ]
-    if given:
-        raise GoalwardError(
-            f"{path}: a feature file has its outcomes and features already; "
-            f"{some_of(given)} would change nothing"
-        )
-
-
-def _write_config(
-    folder: RunFolder,
-    path: str,
-    rollouts: Rollouts,
-    config: EvaluationConfig,
-    reading: ReadArguments,
-    embedding: EmbedArguments,
-    truth: Path | None,
-) -> None:
-    def told(settings: dict[str, Any]) -> dict[str, Any]:
-        return {
-            name: str(value) if isinstance(value, Path) else value
-            for name, value in settings.items()
-            if value is not None
-        }
-
-    write_toml(
-        folder.config,
-        {
-            "data": {
-                # The rollouts of the package go by their name, wherever it is installed.
-                "path": path if located(path) != Path(path) else str(Path(path).resolve()),
-                "sources": [source.format for source in rollouts.sources],
-                "features": rollouts.feature_layout,
-                **({} if truth is None else {"truth": str(truth.resolve())}),
-            },
-            **(
-                {}
-                if _is_feature_file(path)
-                else {"reading": told(asdict(reading)), "embedding": told(asdict(embedding))}
-            ),
-            "evaluation": config.as_dict(),
-            "made_by": {
-                "command": shlex.join(["goalward", *sys.argv[1:]]),
-                "goalward": goalward.__version__,
-                "torch": version("torch"),
-                "python": sys.version.split()[0],
-            },
-        },
-    )
-
-
-def _write_report(folder: RunFolder, rollouts: Rollouts, console: Console) -> Path:
-    from goalward.report.pages.files import write_report
-    from goalward.values.finished_run import read_run
-
-    with progress_bar("report", console, unit="episodes") as update:
-        return write_report(read_run(folder.path), rollouts, folder.report, on_progress=update)
-
-
-def _print_answer(folder: RunFolder, index: Path | None, console: Console) -> None:
-    output = output_console()
-    text = folder.summary.read_text(encoding="utf-8")
-    if output.is_terminal:
-        output.print(Markdown(text))
-    else:
-        print(text)
-    first = f"read first: {folder.summary}" if index is None else f"open: {index}"
-    console.print(plain(f"all results: {folder.path}; {first}"), soft_wrap=True)
+def given(options: Any, but: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Those of the options that differ from what they are by default."""
+    usual = {option.name: option.default for option in fields(options)}
+    return {
+        name: value
+        for name, value in asdict(options).items()
+        if name not in but and value != usual[name]
+    }

@@ -1,16 +1,14 @@
 """`goalward fit`: learn value functions from a feature file."""
 
-import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from goalward.cli.assignments import assignments
-from goalward.cli.console import error_console, plain
+from goalward.cli.console import say
 from goalward.cli.read_arguments import CommaList
+from goalward.progress import training_bar
 
 
 def fit_command(
@@ -59,10 +57,7 @@ def fit_command(
     from goalward.values.fitted import fit
 
     rollouts = read_features(features)
-    overrides = assignments(set_)
-    console = error_console()
-    with warnings.catch_warnings(record=True) as noticed, FitBar(console) as bar:
-        warnings.simplefilter("always", UserWarning)
+    with training_bar() as update:
         fitted = fit(
             rollouts,
             methods or (),
@@ -70,48 +65,8 @@ def fit_command(
             preset=preset,
             device=device,
             checkpoint=out,
-            on_progress=bar.update,
-            **overrides,
+            on_progress=update,
+            **assignments(set_),
         )
-    for warning in noticed:
-        console.print(plain(f"warning: {warning.message}"), soft_wrap=True)
     fitted.save(out)
-    done = f"{len(fitted.answers)} value functions of {len(rollouts)} episodes: {out}"
-    console.print(plain(done), soft_wrap=True)
-
-
-class FitBar:
-    """A progress bar with the loss, the held-out loss and the time left."""
-
-    def __init__(self, console: Console) -> None:
-        self._progress = Progress(
-            TextColumn("training {task.fields[stages]}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[losses]}"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-        )
-        self._task = self._progress.add_task("training", total=None, stages="", losses="")
-
-    def __enter__(self) -> "FitBar":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._progress.live.is_started:
-            self._progress.stop()
-
-    def update(self, now: Any) -> None:
-        if not self._progress.live.is_started:
-            self._progress.start()
-        losses = f"loss {now.loss:.4f}"
-        if now.held_out_loss is not None:
-            losses += f", held out {now.held_out_loss:.4f}"
-        self._progress.update(
-            self._task,
-            completed=now.steps,
-            total=now.total_steps,
-            stages=", ".join(now.stages),
-            losses=losses,
-        )
+    say(f"{len(fitted.answers)} value functions of {len(rollouts)} episodes: {out}")

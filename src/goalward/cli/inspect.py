@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from goalward.cli.console import error_console, output_console, plain
-from goalward.cli.progress import progress_bar
 from goalward.cli.read_arguments import ReadArguments
 from goalward.files import written_whole
+from goalward.progress import progress_bar
 from goalward.rollouts.contact_sheet import contact_sheet
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
@@ -166,7 +166,7 @@ def _print_episodes(rollouts: Rollouts, console: Console) -> None:
 
 
 def _draw(rollouts: Rollouts, path: Path, console: Console) -> None:
-    with progress_bar("drawing episodes", console) as update:
+    with progress_bar("drawing episodes") as update:
         sheet = contact_sheet(rollouts, on_episode=update)
     with written_whole(path) as temporary:
         try:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from goalward.cli.console import error_console, plain
+from goalward.cli.console import say
 
 
 def predict_command(
@@ -16,7 +16,8 @@ def predict_command(
 ) -> None:
     """Give every frame of some episodes its value, by value functions that were learned before.
 
-    Writes one row per method, seed, episode and frame: value, steps_to_goal (inf: never).
+    Writes one row per method, seed, episode and frame: raw_value (on the method's own
+    scale), steps_to_goal (inf: never).
 
     Example:
 
@@ -42,4 +43,4 @@ def predict_command(
     table = load(run).predict(read_features(features), subset=subset, device=device)
     table.write(out)
     methods = ", ".join(table.methods)
-    error_console().print(plain(f"values of {table.num_frames} frames by {methods}: {out}"))
+    say(f"values of {table.num_frames} frames by {methods}: {out}")

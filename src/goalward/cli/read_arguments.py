@@ -5,8 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from goalward.cli.console import error_console
-from goalward.cli.progress import progress_bar
+from goalward.progress import progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.readers import read
 
@@ -47,5 +46,5 @@ class ReadArguments:
     """Fail on the first damaged episode instead of leaving it out."""
 
     def read(self, path: str) -> Rollouts:
-        with progress_bar("reading", error_console()) as update:
+        with progress_bar("reading") as update:
             return read(path, **vars(self), on_progress=update)

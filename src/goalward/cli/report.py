@@ -5,10 +5,6 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from goalward.cli.console import error_console, plain
-from goalward.cli.progress import progress_bar
-from goalward.errors import GoalwardError
-
 
 def report_command(
     run: Path,
@@ -45,30 +41,5 @@ def report_command(
         Videos higher than this many pixels are made smaller.
     """
     from goalward.report.pages.files import write_report
-    from goalward.values.finished_run import read_run
 
-    if max_height < 16:
-        raise GoalwardError(f"--max-height must be at least 16 pixels, got {max_height}")
-    console = error_console()
-    finished = read_run(run)
-    try:
-        with progress_bar("reading", console) as update:
-            rollouts = finished.read_rollouts(data, on_progress=update)
-    except GoalwardError as error:
-        if data is not None:
-            raise
-        rollouts = None
-        console.print(plain(f"warning: no pictures: {error}"), soft_wrap=True)
-        console.print(plain("give --data if the rollouts lie elsewhere"), soft_wrap=True)
-    folder = finished.folder.report if out is None else out
-    with progress_bar("report", console, unit="episodes") as update:
-        index = write_report(
-            finished,
-            rollouts,
-            folder,
-            data=data,
-            videos=videos,
-            max_height=max_height,
-            on_progress=update,
-        )
-    print(index)
+    print(write_report(run, out, data=data, videos=videos, max_height=max_height))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,23 +12,15 @@ from rich.table import Table
 from rich.text import Text
 
 from goalward.cli.assignments import assignments
-from goalward.cli.console import error_console, output_console, plain
-from goalward.cli.embed import EmbedArguments
-from goalward.cli.progress import progress_bar
-from goalward.cli.read_arguments import CommaList, ReadArguments
-from goalward.embeddings.embed import embed
+from goalward.cli.console import output_console, plain, say
+from goalward.cli.read_arguments import CommaList
 from goalward.errors import GoalwardError
-from goalward.rollouts.dataset import Rollouts
-from goalward.rollouts.findings import counted
 
 if TYPE_CHECKING:
-    from goalward.experiments.grid import FeaturesOf, Grid
-    from goalward.experiments.paper_comparison import Beside, Claim
+    from goalward.experiments.paper_comparison import Beside
     from goalward.experiments.recipe import Recipe
-    from goalward.experiments.results import Results
-    from goalward.metrics.truth.frame_truth import FrameTruth
+    from goalward.experiments.reproduce import Reproduction
     from goalward.report.words.tables import Cell
-    from goalward.training.fit import Progress
 
 
 def reproduce_command(
@@ -87,40 +76,11 @@ def reproduce_command(
     recipe = _with_options(find_recipe(case), seeds, sizes, methods, encoders)
     recipe.check_data(data)
     # torch takes seconds to import: only once there is something to train on.
-    from goalward.experiments.grid import Grid
-    from goalward.experiments.paper_comparison import (
-        beside_the_paper,
-        claims,
-        read_paper_results,
-    )
-    from goalward.experiments.reproduction_files import write_reproduction
+    from goalward.experiments.reproduce import reproduce
 
-    grid = Grid(
-        methods=recipe.methods,
-        seeds=tuple(range(recipe.seeds)),
-        sizes=recipe.sizes,
-        encoders=recipe.encoders,
-        standard_horizon=recipe.standard_horizon,
-        preset=recipe.preset,
-        overrides=assignments(set_),
-    )
-    paper = read_paper_results(recipe.paper_results)
-    reading = ReadArguments(
-        success_key=recipe.data.success_key,
-        cameras=recipe.cameras,
-        proprioception=recipe.proprioception,
-    )
-    _check_encoders(recipe)
-    sides = _read_sides(recipe, data, reading)
-    truth = _truth_of(recipe, data)
-    results = _run(grid, _features_of(recipe, sides, reading, device), out, device)
-    write_reproduction(out, recipe, grid, results)
-    if truth is not None:
-        from goalward.experiments.grid_truth import write_grid_truth
-
-        write_grid_truth(out, grid, sides[1], truth)
-    _print_results(beside_the_paper(results, paper), claims(results), output_console())
-    error_console().print(plain(f"{recipe.title}: {out}"), soft_wrap=True)
+    found = reproduce(recipe, data, out, device=device, **assignments(set_))
+    _print_results(found, output_console())
+    say(f"{recipe.title}: {out}")
 
 
 def _with_options(
@@ -148,103 +108,15 @@ def _with_options(
     return recipe
 
 
-def _check_encoders(recipe: Recipe) -> None:
-    """A wrong name is an error now, not after hours with the encoder before it."""
-    from goalward.embeddings.encoders import find_encoder
-    from goalward.experiments.recipe import NO_ENCODER
-
-    for encoder in recipe.encoders:
-        if encoder != NO_ENCODER:
-            find_encoder(encoder, pool=recipe.pool)
-
-
-def _truth_of(recipe: Recipe, data: Path) -> FrameTruth | None:
-    """What `goalward truth` left in the test data set, if it was there."""
-    from goalward.metrics.truth.frame_truth import TRUTH_FILE, read_truth
-
-    path = data / recipe.data.wanted[-1] / TRUTH_FILE
-    return read_truth(path) if path.is_file() else None
-
-
-def _features_of(
-    recipe: Recipe,
-    sides: tuple[Rollouts, Rollouts],
-    reading: ReadArguments,
-    device: str | None,
-) -> FeaturesOf:
-    """Embeds training and test episodes for each encoder that is asked for."""
-    from goalward.experiments.recipe import NO_ENCODER
-
-    def features_of(encoder: str) -> tuple[Rollouts, Rollouts]:
-        if encoder == NO_ENCODER:
-            train, test = (
-                embed(side, cameras=(), n_obs_steps=recipe.n_obs_steps) for side in sides
-            )
-        else:
-            embedding = EmbedArguments(
-                encoder=encoder, pool=recipe.pool, n_obs_steps=recipe.n_obs_steps, device=device
-            )
-            train, test = (embedding.embed(side, reading) for side in sides)
-        return train, test
-
-    return features_of
-
-
-def _read_sides(recipe: Recipe, data: Path, reading: ReadArguments) -> tuple[Rollouts, Rollouts]:
-    """Training and test episodes."""
-    train = reading.read(str(data / recipe.data.train))
-    if recipe.data.test_fraction is not None:
-        train, test = train.split(recipe.data.test_fraction)
-    else:
-        test = reading.read(str(data / recipe.data.wanted[-1]))
-    console = error_console()
-    for name, side in (("training", train), ("test", test)):
-        text = f"{name}: {counted(side)}, {int(side.success.sum())} of them successes"
-        console.print(plain(text), soft_wrap=True)
-    for warning in dict.fromkeys((*train.warnings, *test.warnings)):
-        console.print(plain(f"warning: {warning}"), soft_wrap=True)
-    for left_out in dict.fromkeys((*train.left_out, *test.left_out)):
-        text = f"warning: episode {left_out.episode_id} is left out: {left_out.reason}"
-        console.print(plain(text), soft_wrap=True)
-    return train, test
-
-
-def _run(grid: Grid, features_of: FeaturesOf, out: Path, device: str | None) -> Results:
-    from goalward.experiments.grid import run_grid
-
-    console = error_console()
-    with warnings.catch_warnings(record=True) as noticed, ExitStack() as bar:
-        warnings.simplefilter("always", UserWarning)
-        updates: dict[str, Callable[[int, int], None]] = {}
-
-        def embedded(encoder: str) -> tuple[Rollouts, Rollouts]:
-            # Embedding has bars of its own, and there is one place for a bar.
-            bar.close()
-            return features_of(encoder)
-
-        def show(encoder: str, now: Progress | None) -> None:
-            if now is None:
-                console.print(plain(f"{encoder}: results are there already"), soft_wrap=True)
-                return
-            if encoder not in updates:
-                updates[encoder] = bar.enter_context(progress_bar(f"training {encoder}", console))
-            updates[encoder](now.steps, now.total_steps)
-
-        results = run_grid(grid, embedded, out, device=device, on_progress=show)
-    for warning in noticed:
-        console.print(plain(f"warning: {warning.message}"), soft_wrap=True)
-    return results
-
-
-def _print_results(tables: list[Beside], asked: list[Claim], console: Console) -> None:
-    for beside in tables:
+def _print_results(found: Reproduction, console: Console) -> None:
+    for beside in found.tables:
         console.print(plain(beside.heading), style="bold")
         console.print(_rich_table(beside))
         console.print(plain(" ".join(beside.ours.notes)), style="dim")
         console.print()
-    if asked:
+    if found.claims:
         console.print("liveness above every other method by more than seeds explain", style="bold")
-        for claim in asked:
+        for claim in found.claims:
             where = f"{claim.encoder}, {claim.size} training episodes, {claim.metric}"
             console.print(plain(f"{where}: {claim.in_words}"), soft_wrap=True)
 

@@ -5,11 +5,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from goalward.cli.console import error_console, plain
-from goalward.cli.progress import progress_bar
+import goalward
+from goalward.cli.console import say
 from goalward.cli.read_arguments import CommaList
-from goalward.errors import GoalwardError
-from goalward.files import check_folder
 
 
 def sheet_command(
@@ -54,49 +52,17 @@ def sheet_command(
         How many frames, at most; 2 to 12.
     """
     # Drawing takes a second to import: only commands that draw pay.
-    from goalward.report.figures.sheet import (
-        check_columns,
-        run_episode,
-        truth_beside,
-        write_sheet,
-    )
-    from goalward.values.events import run_events
-    from goalward.values.finished_run import read_run
+    from goalward.report.figures.sheet import write_sheets
 
-    console = error_console()
-    check_columns(columns)
-    finished = read_run(run)
-    wanted = [run_episode(finished, episode_id) for episode_id in dict.fromkeys(episodes)]
-    events = run_events(finished, method)
-    folder = finished.folder.sheets if out is None else out
-    check_folder(folder)
-    if cameras == ():
-        rollouts = None
-    else:
-        with progress_bar("reading", console) as update:
-            try:
-                rollouts = finished.read_rollouts(data, update)
-            except GoalwardError as error:
-                raise GoalwardError(
-                    f"{error} (--data says where the rollouts lie now; "
-                    '--cameras "" draws the curve alone)'
-                ) from error
-    truth = truth_beside(finished, data)
-    with progress_bar("drawing", console) as update:
-        for number, chosen in enumerate(wanted):
-            update(number, len(wanted))
-            name = finished.file_stem(finished.episodes.index(chosen))
-            written = write_sheet(
-                finished,
-                rollouts,
-                chosen.id,
-                folder / name,
-                method=method,
-                cameras=cameras,
-                columns=columns,
-                events=events[chosen.id],
-                truth=truth,
-            )
-            suffixes = ", ".join(path.suffix for path in written[1:])
-            text = f"episode {chosen.id}: {written[0]} and {suffixes}"
-            console.print(plain(text), soft_wrap=True)
+    written = write_sheets(
+        goalward.open_run(run),
+        episodes,
+        method=method,
+        out=out,
+        data=data,
+        cameras=cameras,
+        columns=columns,
+    )
+    for episode_id, (first, *others) in written.items():
+        suffixes = ", ".join(path.suffix for path in others)
+        say(f"episode {episode_id}: {first} and {suffixes}")

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
 
 from goalward.cli.console import error_console, plain
-from goalward.cli.progress import progress_bar
+from goalward.progress import progress_bar
 
 if TYPE_CHECKING:
     from goalward.simulate.recording.data_set import SimulationSettings
@@ -93,7 +92,7 @@ def simulate_command(
     console = error_console()
     was_finished = data_set.is_finished
     try:
-        with _Bars(console) as bars:
+        with _Bars() as bars:
             settings = simulate(plan, data_set, num_workers=workers, on_progress=bars.update)
     except KeyboardInterrupt:
         console.print(plain("stopped: the same command goes on where it was"), soft_wrap=True)
@@ -106,8 +105,7 @@ def simulate_command(
 class _Bars:
     """One bar after the other, as there is one place for a bar."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self) -> None:
         self._phase = ""
         self._update: Callable[[int, int], None] = lambda done, total: None
         self._shown = ExitStack()
@@ -122,7 +120,7 @@ class _Bars:
         if phase != self._phase:
             self._shown.close()
             self._phase = phase
-            self._update = self._shown.enter_context(progress_bar(phase, self._console))
+            self._update = self._shown.enter_context(progress_bar(phase))
         self._update(done, total)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goalward.cli.console import error_console, plain
-from goalward.cli.progress import progress_bar
 from goalward.errors import GoalwardError
+from goalward.progress import progress_bar
 
 if TYPE_CHECKING:
     from goalward.metrics.truth.frame_truth import FrameTruth
@@ -77,7 +77,6 @@ def truth_command(
         sample_frames,
     )
 
-    console = error_console()
     _check("frames", frames)
     _check("rollouts", rollouts)
     data_set = SimulatedDataSet(dataset)
@@ -108,7 +107,7 @@ def truth_command(
             write_table()
         done, total = len(file.of(points, rollouts)), frames * rollouts
         try:
-            with progress_bar("futures", console, unit="futures") as update:
+            with progress_bar("futures", unit="futures") as update:
                 update(done, total)
                 for job, steps in measure(jobs, stage, num_cores() if workers is None else workers):
                     file.add(job, steps)

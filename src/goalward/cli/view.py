@@ -6,7 +6,7 @@ import threading
 import webbrowser
 from pathlib import Path
 
-from goalward.cli.console import error_console, plain
+from goalward.cli.console import error_console, say
 from goalward.errors import GoalwardError
 from goalward.run_folder import RunFolder
 
@@ -37,7 +37,7 @@ def view_command(run: Path, /, *, port: int = 0, browser: bool = True) -> None:
 
     with PageServer(report_folder(run), port) as server:
         print(server.url, flush=True)
-        error_console().print(plain(f"the report of {run}; Ctrl-C ends it"), soft_wrap=True)
+        say(f"the report of {run}; Ctrl-C ends it")
         if browser and _has_screen():
             # A browser that does not come back must not keep us from answering it.
             threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()

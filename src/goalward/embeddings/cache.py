@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save_file
 
-from goalward.embeddings.claims import Claim, claim
+from goalward.embeddings.claims import WorkClaim, claim
 from goalward.embeddings.encoders import Encoder
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
@@ -113,7 +113,7 @@ class EncoderCache:
         with contextlib.suppress(OSError):
             os.utime(self.path(fingerprint))
 
-    def claim(self, fingerprint: str) -> Claim | None:
+    def claim(self, fingerprint: str) -> WorkClaim | None:
         """The right to embed this clip, or None while another process is at it."""
         return claim(self.folder / CLAIMS / fingerprint)
 

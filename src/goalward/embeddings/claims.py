@@ -1,7 +1,8 @@
 """Two processes that embed the same data set share the work: each claims a clip before it starts.
 
 A claim is a lock that the system drops when its holder ends, however it ends. Where there are no
-such locks (Windows, some network disks) clips may be embedded twice, never wrongly.
+such locks (Windows, some network disks) clips may be embedded twice, never wrongly. A process that
+simulates claims its data set in the same way.
 """
 
 import contextlib
@@ -16,7 +17,7 @@ except ImportError:
 
 
 @dataclass(frozen=True)
-class Claim:
+class WorkClaim:
     """The right to work on something, until `drop`; None as `handle` where nobody else can see."""
 
     path: Path
@@ -30,15 +31,15 @@ class Claim:
             os.close(self.handle)
 
 
-def claim(path: Path) -> Claim | None:
+def claim(path: Path) -> WorkClaim | None:
     """A claim, or None while somebody else holds it."""
     if fcntl is None:
-        return Claim(path, None)
+        return WorkClaim(path, None)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError:
-        return Claim(path, None)
+        return WorkClaim(path, None)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -46,5 +47,5 @@ def claim(path: Path) -> Claim | None:
         return None
     except OSError:
         os.close(handle)
-        return Claim(path, None)
-    return Claim(path, handle)
+        return WorkClaim(path, None)
+    return WorkClaim(path, handle)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from goalward.embeddings.cache import DamagedEntry, EncoderCache, Wanted
 from goalward.embeddings.encoders import DEFAULT_ENCODER, Encoder, find_encoder
 from goalward.embeddings.features import gathered, layout, observation, stacked
-from goalward.errors import GoalwardError, RolloutError
+from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode
 from goalward.rollouts.findings import LeftOut
@@ -60,6 +60,7 @@ def embed(
     cameras: Sequence[str] | None = None,
     pool: str = "global",
     proprioception: bool = True,
+    keep_features: bool | None = None,
     n_obs_steps: int = 1,
     device: "torch.device | str | None" = None,
     batch_size: int | None = None,
@@ -69,6 +70,10 @@ def embed(
     on_finish: Callable[[EmbedReport], None] | None = None,
 ) -> Rollouts:
     """The same rollouts with features: camera embeddings, proprioception, the last observations.
+
+    Features that the rollouts have already become part of the new ones, after proprioception. If
+    they say what they are (`feature_layout`: an earlier call of `embed` made them, say), joining
+    and replacing are both likely, and `keep_features` has to decide.
 
     Frames are encoded once and kept on disk (`cache`, else `GOALWARD_CACHE`, else the platform's
     cache folder); a second call reads them. Stopped at any moment, the same call goes on. An
@@ -80,13 +85,14 @@ def embed(
     if not len(rollouts):
         raise GoalwardError("there are no episodes to embed")
     if n_obs_steps < 1:
-        raise GoalwardError(f"n_obs_steps must be at least 1, got {n_obs_steps}")
+        raise GoalwardError(f"{argument('n_obs_steps', n_obs_steps)}: must be at least 1")
     if batch_size is not None and batch_size < 1:
-        raise GoalwardError(f"batch_size must be at least 1, got {batch_size}")
+        raise GoalwardError(f"{argument('batch_size', batch_size)}: must be at least 1")
     chosen = find_encoder(encoder, pool=pool) if isinstance(encoder, str) else encoder
     names = _camera_names(rollouts, cameras)
     size = rollouts.proprioception.shape[1] if proprioception else 0
-    if not names and not size:
+    num_given = _num_given(rollouts, keep_features)
+    if not names and not size and not num_given:
         raise GoalwardError("without cameras there must be proprioception, and there is none")
     store = EncoderCache.of(chosen, cache)
     report = EmbedReport(encoder=chosen.label, cache=store.folder)
@@ -94,8 +100,15 @@ def embed(
     wanted = work.fingerprinted(rollouts, names)
     work.encode_missing(wanted, device, batch_size)
     kept = _without(rollouts, report.left_out, strict)
-    in_words = layout(chosen.label, names, size, n_obs_steps)
-    features = work.features(kept, names, proprioception, n_obs_steps)
+    in_words = layout(
+        chosen.label,
+        names,
+        size,
+        n_obs_steps,
+        num_given=num_given,
+        given=rollouts.feature_layout,
+    )
+    features = work.features(kept, names, n_obs_steps, proprioception=size > 0, given=num_given > 0)
     embedded = kept.with_features(features, layout=in_words)
     report.seconds = time.monotonic() - started
     if on_finish is not None:
@@ -108,13 +121,27 @@ def _camera_names(rollouts: Rollouts, cameras: Sequence[str] | None) -> tuple[st
     if cameras is None and not there:
         raise GoalwardError(
             "no camera is in every episode, so there is nothing to embed; `goalward inspect` "
-            "shows the cameras, and an empty list of cameras (--cameras '') leaves proprioception "
-            "alone"
+            f"shows the cameras, and {argument('cameras', ())} leaves proprioception alone"
         )
     if cameras is None:
         return there
     where = rollouts.sources[0].path if rollouts.sources else "rollouts"
     return tuple(dict.fromkeys(matching_name(name, there, where) for name in cameras))
+
+
+def _num_given(rollouts: Rollouts, keep_features: bool | None) -> int:
+    """How many features of the rollouts go on into the new ones."""
+    # Of the first episode: those of all may have to be put together first.
+    given = rollouts[:1].features
+    if given is None:
+        return 0
+    if keep_features is None and rollouts.feature_layout:
+        raise GoalwardError(
+            f"the rollouts have features already ({rollouts.feature_layout}): "
+            f"{argument('keep_features', True)} puts them beside the new ones, "
+            f"{argument('keep_features', False)} replaces them"
+        )
+    return 0 if keep_features is False else given.shape[1]
 
 
 @dataclass
@@ -206,18 +233,29 @@ class _Work:
         return list(missing.values())
 
     def features(
-        self, rollouts: Rollouts, cameras: Sequence[str], proprioception: bool, n_obs_steps: int
+        self,
+        rollouts: Rollouts,
+        cameras: Sequence[str],
+        n_obs_steps: int,
+        *,
+        proprioception: bool,
+        given: bool,
     ) -> npt.NDArray[np.floating]:
         """All rows in one array, read from the cache episode by episode."""
 
-        def rows(episode: Episode) -> npt.NDArray[np.floating]:
-            embeddings = [self._cached(episode, camera) for camera in cameras]
-            numbers = episode.proprioception if proprioception else episode.proprioception[:, :0]
-            return stacked(observation(embeddings, numbers), n_obs_steps)
+        def rows(position: int) -> npt.NDArray[np.floating]:
+            # A view of one episode: nothing of the others is copied.
+            alone = rollouts[position : position + 1]
+            numbers = [alone.proprioception] if proprioception else []
+            if given and alone.features is not None:
+                numbers.append(alone.features)
+            embeddings = [self._cached(alone[0], camera) for camera in cameras]
+            return stacked(observation(embeddings, *numbers), n_obs_steps)
 
-        first = rows(rollouts[0])
+        first = rows(0)
         shape = (rollouts.num_frames, first.shape[1])
-        return gathered((rows(e) for e in rollouts), shape, first.dtype, self.store.folder)
+        parts = (rows(position) for position in range(len(rollouts)))
+        return gathered(parts, shape, first.dtype, self.store.folder)
 
     def _cached(self, episode: Episode, camera: str) -> npt.NDArray[np.float16]:
         fingerprint = self.fingerprints[episode.id, camera]

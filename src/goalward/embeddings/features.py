@@ -1,6 +1,6 @@
 """Features: one row of numbers per frame, as the value networks take them.
 
-    [camera 1's embedding, camera 2's embedding, ..., proprioception]
+    [camera 1's embedding, camera 2's embedding, ..., proprioception, features that were given]
 
 and, where the policy saw several observations, the last of them side by side, oldest first.
 Proprioception goes in as it was recorded: `goalward.fit` standardises every feature with the
@@ -22,20 +22,18 @@ _IN_MEMORY_BYTES = 2 << 30
 
 
 def observation(
-    embeddings: Sequence[npt.NDArray[np.float16]], proprioception: npt.NDArray[np.float32]
+    embeddings: Sequence[npt.NDArray[np.float16]], *numbers: npt.NDArray[np.floating]
 ) -> npt.NDArray[Any]:
-    """What is known of each frame of an episode: cameras in order, then proprioception.
+    """What is known of each frame of an episode: cameras in order, then numbers.
 
-    In float32 if there is proprioception, whose small differences float16 would lose.
+    In float32 if proprioception is among them, whose small differences float16 would lose.
 
     >>> row = observation([np.ones((1, 2), np.float16)], np.array([[0.5]], np.float32))
     >>> row, row.dtype
     (array([[1. , 1. , 0.5]], dtype=float32), dtype('float32'))
     """
-    parts = [*embeddings, proprioception] if proprioception.shape[1] else list(embeddings)
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts, axis=1, dtype=parts[-1].dtype)
+    parts = [*embeddings, *(part for part in numbers if part.shape[1])]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
 def stacked(observations: npt.NDArray[Any], n_obs_steps: int) -> npt.NDArray[Any]:
@@ -73,13 +71,27 @@ def gathered(
     return whole
 
 
-def layout(encoder: str, cameras: Sequence[str], num_proprioceptive: int, n_obs_steps: int) -> str:
+def layout(
+    encoder: str,
+    cameras: Sequence[str],
+    num_proprioceptive: int,
+    n_obs_steps: int,
+    *,
+    num_given: int = 0,
+    given: str = "",
+) -> str:
     """The features in words; value functions are asked only about features of the same words.
+
+    `num_given` features were there before, which `given` described.
 
     >>> layout("siglip2", ["front", "wrist"], 8, 1)
     'siglip2 of front, wrist; 8 proprioceptive numbers; 1 observation'
+    >>> layout("siglip2", ["front"], 0, 2, num_given=3)
+    'siglip2 of front; 0 proprioceptive numbers; 3 given features; 2 observations'
     """
     observations = "observation" if n_obs_steps == 1 else "observations"
     parts = [f"{encoder} of {', '.join(cameras)}"] if cameras else []
-    parts += [f"{num_proprioceptive} proprioceptive numbers", f"{n_obs_steps} {observations}"]
-    return "; ".join(parts)
+    parts.append(f"{num_proprioceptive} proprioceptive numbers")
+    if num_given:
+        parts.append(f"{num_given} given features" + (f" ({given})" if given else ""))
+    return "; ".join([*parts, f"{n_obs_steps} {observations}"])

@@ -13,7 +13,7 @@ import torch
 
 from goalward.devices import chosen_device
 from goalward.embeddings.cache import EncoderCache, Wanted
-from goalward.embeddings.claims import Claim
+from goalward.embeddings.claims import WorkClaim
 from goalward.embeddings.encoding import Clip, encode_clips
 from goalward.errors import GoalwardError, RolloutError
 
@@ -24,7 +24,7 @@ _WAITING_WRITES = 4
 # A claim is an open file, and there may be few of them: 256 on some systems.
 _MAX_CLAIMS = 100
 
-ClaimedClip = Clip[tuple[Wanted, Claim]]
+ClaimedClip = Clip[tuple[Wanted, WorkClaim]]
 
 
 @dataclass
@@ -116,7 +116,7 @@ class _SharedQueue:
         self._store = store
         self._waiting = deque(missing)
         self._filled = filled
-        self._held: set[Claim] = set()
+        self._held: set[WorkClaim] = set()
         self._was_refused_all = False
 
     def next_round(self) -> bool:
@@ -143,7 +143,7 @@ class _SharedQueue:
                 yield Clip((wanted, claim), wanted.frames)
         self._waiting.extend(refused)
 
-    def drop(self, claim: Claim) -> None:
+    def drop(self, claim: WorkClaim) -> None:
         self._held.discard(claim)
         claim.drop()
 

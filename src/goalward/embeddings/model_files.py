@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 
 CONFIG = "config.json"
 PREPROCESSOR = "preprocessor_config.json"
@@ -156,9 +156,10 @@ def _unreachable(hub_id: str, name: str, error: Exception) -> GoalwardError:
     cache = os.environ.get("HF_HUB_CACHE", str(constants.HF_HUB_CACHE))
     return GoalwardError(
         f"encoder {hub_id}: wanted its file {name}, but {why}.\n"
-        f"- a folder with the model works too: --encoder ./folder, holding {CONFIG}, "
-        f"{PREPROCESSOR} and {WEIGHTS[0]}\n"
+        f"- a folder with the model works too: {argument('encoder', './folder')}, holding "
+        f"{CONFIG}, {PREPROCESSOR} and {WEIGHTS[0]}\n"
         f"- or fill the hub's cache on a machine with network (hf download {hub_id}), copy it "
         f"here, and set HF_HUB_CACHE to it (now {cache})\n"
-        "- --encoder effnet-lite0 needs no hub; its embeddings are others, and less good"
+        f"- {argument('encoder', 'effnet-lite0')} needs no hub; its embeddings are others, "
+        "and less good"
     )

@@ -20,12 +20,12 @@ import numpy as np
 
 from goalward.errors import GoalwardError
 from goalward.experiments.results import ResultRow, Results, read_results
-from goalward.experiments.steps import data_digest, digest
 from goalward.metrics.scores.card import scorecard
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import Endings
-from goalward.training.fit import UNHURRIED, Pace, Progress
-from goalward.training.methods import stages_of
+from goalward.runs.steps import data_digest, digest
+from goalward.training.fit import UNHURRIED, Pace, TrainingProgress
+from goalward.training.methods import find_method
 from goalward.training.presets import hyperparameters
 from goalward.values.fitted import fit
 from goalward.values.table import ValueTable
@@ -41,7 +41,7 @@ _SAMPLE_SEED = 0
 # An encoder's name -> training and test episodes with its features.
 FeaturesOf = Callable[[str], tuple[Rollouts, Rollouts]]
 # Hears the encoder and where its training stands; None: its results were there already.
-OnGridProgress = Callable[[str, Progress | None], None]
+OnGridProgress = Callable[[str, TrainingProgress | None], None]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Grid:
                 f"standard_horizon must be at least 1 step, got {self.standard_horizon}"
             )
         for method in self.methods:
-            stages_of(method)
+            find_method(method)
         hyperparameters(self.preset, **self.overrides)
 
     def digest(self, train: Rollouts, test: Rollouts) -> str:

@@ -6,13 +6,17 @@ from pathlib import Path
 import numpy as np
 
 from goalward.experiments.grid import Grid, file_name, values_file
-from goalward.files import written_whole
+from goalward.files import write_text
 from goalward.metrics.truth.card import TruthCard, truth_card
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import KnownFrames, known_frames
 from goalward.report.figures.scores import save_figure
-from goalward.report.words.truth import truth_lines
-from goalward.report.words.truth_table import chance_table, truth_csv, truth_figure, value_table
+from goalward.report.figures.truth import truth_figure
+from goalward.report.words.blocks import Document, Section
+from goalward.report.words.rendering import markdown
+from goalward.report.words.tables import write_table
+from goalward.report.words.truth import truth_paragraphs
+from goalward.report.words.truth_table import chance_table, truth_csv, value_table
 from goalward.rollouts.dataset import Rollouts
 from goalward.training.presets import hyperparameters
 from goalward.values.table import read_values
@@ -30,20 +34,18 @@ def write_grid_truth(folder: Path, grid: Grid, test: Rollouts, truth: FrameTruth
     | `figures/truth_*` | true against predicted value, largest size |
     """
     known = known_frames(truth, test, np.ones(len(test), dtype=np.bool_))
-    parts = ["# Against the truth"]
+    sections: list[Section] = []
     for encoder, size, card in _cards(folder, grid, test, known):
         name = f"{file_name(encoder)}_{size}"
-        tables = {"truth": value_table(card), "truth_chances": chance_table(card)}
-        for kind, table in tables.items():
-            path = folder / "tables" / f"{kind}_{name}"
-            _write(path.with_name(f"{path.name}.md"), table.markdown())
-            _write(path.with_name(f"{path.name}.tex"), table.latex())
-        _write(folder / "tables" / f"truth_{name}.csv", truth_csv(card))
+        values, chances = value_table(card), chance_table(card)
+        write_table(values, folder / "tables" / f"truth_{name}")
+        write_table(chances, folder / "tables" / f"truth_chances_{name}")
+        write_text(folder / "tables" / f"truth_{name}.csv", truth_csv(card))
         if size == max(grid.sizes):
             save_figure(truth_figure(card), folder / "figures" / f"truth_{name}")
-            parts += [f"## {encoder}, {size} training episodes", " ".join(truth_lines(card))]
-            parts += [table.markdown().rstrip() for table in tables.values()]
-    _write(folder / TRUTH_PAGE, "\n\n".join(parts) + "\n")
+            blocks = (*truth_paragraphs(card), values, chances)
+            sections.append(Section(f"{encoder}, {size} training episodes", blocks))
+    write_text(folder / TRUTH_PAGE, markdown(Document("Against the truth", tuple(sections))))
 
 
 def _cards(
@@ -59,8 +61,3 @@ def _cards(
                 values, known, discount=discount, standard_horizon=grid.standard_horizon
             )
             yield encoder, size, card
-
-
-def _write(path: Path, text: str) -> None:
-    with written_whole(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")

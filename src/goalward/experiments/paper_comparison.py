@@ -8,10 +8,11 @@ from pathlib import Path
 from goalward.errors import GoalwardError
 from goalward.experiments.results import Results, differences_between
 from goalward.metrics.scores.card import CardRow
+from goalward.metrics.scores.table import scores_shown
 from goalward.metrics.uncertainty.significance import MethodTests
 from goalward.report.words.tables import Cell, Table, card_cell, with_best
 
-PAPER_METRICS = ("success", "failure", "composite")
+_PAPER = scores_shown("paper")
 REFERENCE = "liveness"
 # "Our method achieves statistically significant improvements over all baselines on" these.
 CLAIMED = ("success", "composite")
@@ -46,7 +47,7 @@ class Beside:
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """Whether `liveness` is above every other method by more than seeds explain."""
 
     encoder: str
@@ -100,7 +101,7 @@ def beside_the_paper(results: Results, paper: PaperResults) -> list[Beside]:
             reported = {
                 (method, metric): paper.get((theirs, size, method, metric), _NOT_THERE)
                 for method in cards
-                for metric in PAPER_METRICS
+                for metric in _PAPER
             }
             heading = f"{encoder}, {size} training episodes"
             if theirs != encoder:
@@ -112,7 +113,7 @@ def beside_the_paper(results: Results, paper: PaperResults) -> list[Beside]:
         reported = {
             (encoder, metric): paper.get((encoder, size, REFERENCE, metric), _NOT_THERE)
             for encoder in cards
-            for metric in PAPER_METRICS
+            for metric in _PAPER
         }
         heading = f"encoders, {REFERENCE}, {size} training episodes"
         tables.append(_beside(heading, "encoder", cards, reported, results.encoders[0]))
@@ -125,15 +126,15 @@ def _nearest_encoder(encoder: str, paper: PaperResults) -> str:
     return encoder if encoder in known or not known else known[0]
 
 
-def claims(results: Results) -> list[Claim]:
+def claims(results: Results) -> list[PaperClaim]:
     """The paper's claim, asked of our results; nothing without `liveness` or with one seed."""
-    found: list[Claim] = []
+    found: list[PaperClaim] = []
     for encoder in results.encoders:
         for size in results.sizes:
             tests = differences_between(results.cards(encoder, size), CLAIMED)
             for metric, tested in tests.items():
                 if REFERENCE in tested.names:
-                    found.append(Claim(encoder, size, metric, _not_above(tested)))
+                    found.append(PaperClaim(encoder, size, metric, _not_above(tested)))
     return found
 
 
@@ -158,22 +159,25 @@ def _beside(
     reported: Mapping[tuple[str, str], Cell],
     reference: str,
 ) -> Beside:
-    tests = differences_between(cards, PAPER_METRICS)
+    tests = differences_between(cards, list(_PAPER))
     ours: list[Sequence[Cell]] = []
-    for metric in PAPER_METRICS:
+    for metric, kind in _PAPER.items():
         differing = _differing(tests.get(metric), reference)
         cells = [
-            replace(card_cell(card[metric], metric), mark="*" if name in differing else "")
+            replace(card_cell(card[metric], kind), mark="*" if name in differing else "")
             for name, card in cards.items()
         ]
-        ours.append(with_best(cells))
+        ours.append(with_best(cells, kind.better))
     notes = ["Bold: the best mean of a column."]
     if any(cell.mark for column in ours for cell in column):
         notes.append(f"*: differs from our {reference} by more than seeds explain (alpha = 0.05).")
     table = _table(corner, list(cards), ours, notes)
     if all(cell.mean is None for cell in reported.values()):
         return Beside(heading, table, None)
-    paper = [with_best([reported[name, metric] for name in cards]) for metric in PAPER_METRICS]
+    paper = [
+        with_best([reported[name, metric] for name in cards], kind.better)
+        for metric, kind in _PAPER.items()
+    ]
     return Beside(heading, table, _table(corner, list(cards), paper, ()))
 
 
@@ -181,7 +185,7 @@ def _table(
     corner: str, names: Sequence[str], columns: Sequence[Sequence[Cell]], notes: Sequence[str]
 ) -> Table:
     rows = tuple(zip(names, zip(*columns, strict=True), strict=True))
-    return Table(corner, PAPER_METRICS, rows, tuple(notes))
+    return Table(corner, tuple(_PAPER), rows, tuple(notes))
 
 
 def _differing(tests: MethodTests | None, reference: str) -> set[str]:

@@ -5,34 +5,35 @@ from pathlib import Path
 
 from goalward.experiments.grid import Grid, file_name
 from goalward.experiments.paper_comparison import (
-    PAPER_METRICS,
     REFERENCE,
     Beside,
-    Claim,
+    PaperClaim,
     beside_the_paper,
     claims,
     read_paper_results,
 )
 from goalward.experiments.recipe import Recipe
 from goalward.experiments.results import Results, differences_between
-from goalward.files import written_whole
-from goalward.metrics.scores.card import MEANINGS
+from goalward.files import write_text
+from goalward.metrics.scores.table import SCORES, ScoreKind, scores_shown
 from goalward.report.figures.scores import (
     SizePoint,
-    encoder_bars,
     metric_bars,
     save_figure,
     success_failure_scatter,
 )
+from goalward.report.words.blocks import Document, Section, code, paragraph
+from goalward.report.words.rendering import markdown
 from goalward.report.words.tables import (
+    Cell,
     Table,
     card_cell,
-    escaped_markdown,
     score_table,
-    shown_metric,
     with_best,
+    write_table,
 )
 
+_PAPER = scores_shown("paper")
 COMPARISON_FILE = "comparison_with_paper.md"
 
 
@@ -46,47 +47,46 @@ def write_reproduction(folder: Path, recipe: Recipe, grid: Grid, results: Result
     | `comparison_with_paper.md` | ours beside the paper's, if there is something of the paper |
     """
     for name, table in _tables(results):
-        for suffix, text in ((".md", table.markdown()), (".tex", table.latex())):
-            with written_whole(folder / "tables" / f"{name}{suffix}") as temporary:
-                temporary.write_text(text, encoding="utf-8")
+        write_table(table, folder / "tables" / name)
     _write_figures(folder / "figures", results)
     paper = read_paper_results(recipe.paper_results)
     if paper:
-        page = comparison_page(recipe, grid, beside_the_paper(results, paper), claims(results))
-        with written_whole(folder / COMPARISON_FILE) as temporary:
-            temporary.write_text(page, encoding="utf-8")
+        tables = beside_the_paper(results, paper)
+        page = markdown(comparison_document(recipe, grid, tables, claims(results)))
+        write_text(folder / COMPARISON_FILE, page)
 
 
-def comparison_page(
-    recipe: Recipe, grid: Grid, tables: Sequence[Beside], asked: Sequence[Claim]
-) -> str:
-    """Ours beside the paper's as one page of Markdown."""
+def comparison_document(
+    recipe: Recipe, grid: Grid, tables: Sequence[Beside], asked: Sequence[PaperClaim]
+) -> Document:
+    """Ours beside the paper's."""
     settings = [f"preset {grid.preset}"]
     settings += [f"{name} = {value}" for name, value in sorted(grid.overrides.items())]
-    parts = [
-        f"# {escaped_markdown(recipe.title)}: beside the paper",
-        f"{len(grid.seeds)} seeds, {escaped_markdown(', '.join(settings))}, standard horizon "
+    start = paragraph(
+        f"{len(grid.seeds)} seeds, {', '.join(settings)}, standard horizon "
         f"{grid.standard_horizon} steps. Mean ± standard deviation over seeds, of which the paper "
-        "has 5. The paper's numbers are from its own rollouts, ours from the ones given here.",
-    ]
-    for beside in tables:
-        parts += [f"## {escaped_markdown(beside.heading)}", beside.table.markdown().rstrip()]
+        "has 5. The paper's numbers are from its own rollouts, ours from the ones given here."
+    )
+    sections = [Section("", (start,))]
+    sections += [Section(beside.heading, (beside.table,)) for beside in tables]
     if asked:
-        parts += [
-            "## The paper's claim",
-            f"Is `{REFERENCE}` above every other method by more than seeds explain "
-            "(Alexander-Govern, then Welch in pairs with Benjamini-Hochberg, alpha = 0.05)?",
-            _claim_table(asked),
-        ]
-    return "\n\n".join(parts) + "\n"
+        question = paragraph(
+            "Is ",
+            code(REFERENCE),
+            " above every other method by more than seeds explain (Alexander-Govern, then Welch in "
+            "pairs with Benjamini-Hochberg, alpha = 0.05)?",
+        )
+        sections.append(Section("The paper's claim", (question, _claim_table(asked))))
+    return Document(f"{recipe.title}: beside the paper", tuple(sections))
 
 
-def _claim_table(asked: Sequence[Claim]) -> str:
-    lines = ["| encoder | training episodes | metric | here |", "| --- | ---: | --- | --- |"]
-    for claim in asked:
-        cells = (claim.encoder, str(claim.size), claim.metric, claim.in_words)
-        lines.append(f"| {' | '.join(map(escaped_markdown, cells))} |")
-    return "\n".join(lines)
+def _claim_table(asked: Sequence[PaperClaim]) -> Table:
+    rows = [
+        (claim.encoder, tuple(Cell(words=text) for text in (str(claim.size), claim.metric, told)))
+        for claim in asked
+        for told in (claim.in_words,)
+    ]
+    return Table("encoder", ("training episodes", "metric", "here"), tuple(rows))
 
 
 def _tables(results: Results) -> Iterator[tuple[str, Table]]:
@@ -94,32 +94,26 @@ def _tables(results: Results) -> Iterator[tuple[str, Table]]:
     for encoder in results.encoders:
         for size in results.sizes:
             cards = results.cards(encoder, size)
-            for name, metrics in (
-                ("paper_metrics", PAPER_METRICS),
-                ("all_scores", tuple(MEANINGS)),
-            ):
-                tests = differences_between(cards, metrics)
-                yield f"{name}_{file_name(encoder)}_{size}", score_table(cards, metrics, tests)
-        for metric in PAPER_METRICS:
-            yield f"{metric}_by_size_{file_name(encoder)}", _size_table(results, encoder, metric)
+            for name, kinds in (("paper_metrics", _PAPER), ("all_scores", SCORES)):
+                tests = differences_between(cards, list(kinds))
+                yield f"{name}_{file_name(encoder)}_{size}", score_table(cards, kinds, tests)
+        for metric, kind in _PAPER.items():
+            yield f"{metric}_by_size_{file_name(encoder)}", _size_table(results, encoder, kind)
     for method in results.methods if len(results.encoders) > 1 else ():
         cards = results.encoder_cards(method, max(results.sizes))
-        tests = differences_between(cards, PAPER_METRICS)
-        table = score_table(cards, PAPER_METRICS, tests, corner="encoder")
+        tests = differences_between(cards, list(_PAPER))
+        table = score_table(cards, _PAPER, tests, corner="encoder")
         yield f"encoders_{method}_{max(results.sizes)}", table
 
 
-def _size_table(results: Results, encoder: str, metric: str) -> Table:
+def _size_table(results: Results, encoder: str, kind: ScoreKind) -> Table:
     """Methods down, numbers of training episodes across: one metric, as the paper's ablation."""
     columns = [
-        with_best([card_cell(card[metric], metric) for card in cards.values()])
+        with_best([card_cell(card[kind.name], kind) for card in cards.values()], kind.better)
         for cards in (results.cards(encoder, size) for size in results.sizes)
     ]
     rows = tuple(zip(results.methods, zip(*columns, strict=True), strict=True))
-    notes = (
-        f"{shown_metric(metric)} by the number of training episodes. Bold: the best mean of a "
-        "column.",
-    )
+    notes = (f"{kind.shown} by the number of training episodes. Bold: the best mean of a column.",)
     return Table("method", tuple(map(str, results.sizes)), rows, notes)
 
 
@@ -127,17 +121,17 @@ def _write_figures(folder: Path, results: Results) -> None:
     size = max(results.sizes)
     for encoder in results.encoders:
         cards = results.cards(encoder, size)
-        tests = differences_between(cards, PAPER_METRICS)
+        tests = differences_between(cards, list(_PAPER))
         name = f"paper_metrics_{file_name(encoder)}_{size}"
-        save_figure(metric_bars(cards, PAPER_METRICS, tests), folder / name)
+        save_figure(metric_bars(cards, _PAPER, tests), folder / name)
         if len(results.sizes) > 1:
             figure = success_failure_scatter(_size_points(results, encoder))
             save_figure(figure, folder / f"success_failure_{file_name(encoder)}")
     if len(results.encoders) > 1:
         method = REFERENCE if REFERENCE in results.methods else results.methods[0]
         cards = results.encoder_cards(method, size)
-        tests = differences_between(cards, PAPER_METRICS)
-        figure = encoder_bars(cards, PAPER_METRICS, tests)
+        tests = differences_between(cards, list(_PAPER))
+        figure = metric_bars(cards, _PAPER, tests)
         save_figure(figure, folder / f"encoders_{method}_{size}")
 
 

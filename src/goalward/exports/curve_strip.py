@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 from PIL import Image as PillowImage
 from PIL import ImageDraw, ImageFont
 
+from goalward.looks import EVENT_LOOKS, GRID_COLOUR, QUIET_COLOUR, TEXT_COLOUR, channels
 from goalward.rollouts.frames import Image
-from goalward.values.events import Event, EventKind
+from goalward.runs.curves import Curves
+from goalward.values.events import Event
 
-FloatArray = npt.NDArray[np.float64]
 Colour = tuple[int, int, int]
 
 # Pixels.
@@ -27,20 +27,7 @@ _CURSOR_WIDTH = 2
 _FINER = 3
 
 _WHITE: Colour = (255, 255, 255)
-_TEXT: Colour = (51, 51, 51)
-_QUIET: Colour = (119, 119, 119)
-_GRID: Colour = (221, 221, 221)
-_CURVE: Colour = (0, 114, 178)
-_BAND: Colour = (190, 217, 234)
-CURSOR: Colour = (200, 0, 40)
-# Of Okabe and Ito, and Tol; the name stands beside the number while the event lasts.
-_EVENT_COLOURS: dict[EventKind, Colour] = {
-    EventKind.SETBACK: (213, 94, 0),
-    EventKind.RECOVERY: (17, 119, 51),
-    EventKind.STALL: (138, 109, 0),
-    EventKind.NO_RETURN: (136, 34, 85),
-    EventKind.GOAL: (17, 119, 51),
-}
+_CURSOR: Colour = (200, 0, 40)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,75 +35,75 @@ class CurveStrip:
     """A picture of a curve, and what is drawn anew for every frame."""
 
     static: Image
-    values: FloatArray
-    steps: FloatArray
+    curve: Curves
     ceiling: float
     events: Sequence[Event]
 
     def at(self, frame: int) -> Image:
         """The strip while this frame is shown, (STRIP_HEIGHT, width, 3)."""
         strip = self.static.copy()
-        width, num_frames = strip.shape[1], len(self.values)
+        width, num_frames = strip.shape[1], len(self.curve.value)
         x = cursor_column(frame, num_frames, width)
-        strip[_HEADER : STRIP_HEIGHT - _FOOTER, x : x + _CURSOR_WIDTH] = CURSOR
-        y = round(_row(float(self.values[frame])))
-        strip[y - 3 : y + 4, x - 2 : x + _CURSOR_WIDTH + 2] = CURSOR
+        strip[_HEADER : STRIP_HEIGHT - _FOOTER, x : x + _CURSOR_WIDTH] = _CURSOR
+        y = round(_row(float(self.curve.value[frame])))
+        strip[y - 3 : y + 4, x - 2 : x + _CURSOR_WIDTH + 2] = _CURSOR
         header = PillowImage.new("RGB", (width, _HEADER), _WHITE)
         draw = ImageDraw.Draw(header)
-        told = steps_words(float(self.steps[frame]), self.ceiling)
-        draw.text((_LEFT, 5), told, fill=_TEXT, font=_font(17))
+        told = steps_words(float(self.curve.steps[frame]), self.ceiling)
+        draw.text((_LEFT, 5), told, fill=TEXT_COLOUR, font=_font(17))
         right = f"frame {frame} of {num_frames - 1}"
-        draw.text((width - _RIGHT, 10), right, fill=_QUIET, font=_font(12), anchor="ra")
+        draw.text((width - _RIGHT, 10), right, fill=QUIET_COLOUR, font=_font(12), anchor="ra")
         for event in self.events:
             if event.start <= frame <= event.end:
                 left = _LEFT + 14 + draw.textlength(told, font=_font(17))
-                name = event.kind.replace("_", " ")
-                draw.text((left, 5), name, fill=_EVENT_COLOURS[event.kind], font=_font(17))
+                look = EVENT_LOOKS[event.kind]
+                draw.text((left, 5), look.word, fill=look.colour, font=_font(17))
                 break
         strip[:_HEADER] = np.asarray(header)
         return strip
 
 
 def curve_strip(
-    values: FloatArray,
-    spread: FloatArray,
-    steps: FloatArray,
+    curve: Curves,
     events: Sequence[Event],
     *,
+    colour: str,
     width: int,
     ceiling: float,
     caption: str,
 ) -> CurveStrip:
-    """The curve of one episode with a band of `spread` either way, and its events marked."""
+    """The curve of one episode with a band of its spread either way, and its events marked."""
+    values, ink = curve.value, channels(colour)
     fine = PillowImage.new("RGB", (width * _FINER, STRIP_HEIGHT * _FINER), _WHITE)
     draw = ImageDraw.Draw(fine)
     columns = _columns(len(values), width)
     for event in events:
         left, right = columns[event.start], columns[event.end]
-        colour = _EVENT_COLOURS[event.kind]
+        shade = channels(EVENT_LOOKS[event.kind].colour)
         if right > left:
-            _box(draw, left, right, _mixed(colour, 0.16))
-        _box(draw, columns[event.frame] - 0.5, columns[event.frame] + 0.5, _mixed(colour, 0.6))
+            _box(draw, left, right, _mixed(shade, 0.16))
+        _box(draw, columns[event.frame] - 0.5, columns[event.frame] + 0.5, _mixed(shade, 0.6))
+    grid = channels(GRID_COLOUR)
     for value in (-1.0, 0.0, 1.0):
-        _line(draw, [(_LEFT, _row(value)), (width - _RIGHT, _row(value))], _GRID, 1.0)
+        _line(draw, [(_LEFT, _row(value)), (width - _RIGHT, _row(value))], grid, 1.0)
     if len(values) > 1:
-        high = [_row(value) for value in np.minimum(values + spread, 1.0)]
-        low = [_row(value) for value in np.maximum(values - spread, -1.0)]
+        high = [_row(value) for value in np.minimum(values + curve.spread, 1.0)]
+        low = [_row(value) for value in np.maximum(values - curve.spread, -1.0)]
         edge = [*zip(columns, high, strict=True), *reversed([*zip(columns, low, strict=True)])]
         band = PillowImage.new("L", fine.size, 0)
         ImageDraw.Draw(band).polygon([(x * _FINER, y * _FINER) for x, y in edge], fill=110)
-        fine.paste(_CURVE, mask=band)
-        curve = [*zip(columns, (_row(value) for value in values), strict=True)]
-        _line(draw, curve, _CURVE, 2.0)
+        fine.paste(ink, mask=band)
+        points = [*zip(columns, (_row(value) for value in values), strict=True)]
+        _line(draw, points, ink, 2.0)
     picture = fine.reduce(_FINER)
     draw = ImageDraw.Draw(picture)
     for text, value in (("never", 1.0), ("goal", -1.0)):
         place = (_LEFT - 6, _row(value))
-        draw.text(place, text, fill=_QUIET, font=_font(12), anchor="rm")
+        draw.text(place, text, fill=QUIET_COLOUR, font=_font(12), anchor="rm")
     room = width - _LEFT - _RIGHT
     shown = _cut(draw, caption, room)
-    draw.text((_LEFT, STRIP_HEIGHT - _FOOTER + 4), shown, fill=_QUIET, font=_font(12))
-    return CurveStrip(np.asarray(picture), values, steps, ceiling, tuple(events))
+    draw.text((_LEFT, STRIP_HEIGHT - _FOOTER + 4), shown, fill=QUIET_COLOUR, font=_font(12))
+    return CurveStrip(np.asarray(picture), curve, ceiling, tuple(events))
 
 
 def cursor_column(frame: int, num_frames: int, width: int) -> int:

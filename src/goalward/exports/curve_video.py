@@ -1,6 +1,7 @@
 """Episodes as videos that say how it goes: all cameras, the value curve under them, a cursor."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -8,15 +9,16 @@ import numpy as np
 from PIL import Image as PillowImage
 
 from goalward.exports.curve_strip import STRIP_HEIGHT, CurveStrip, curve_strip
-from goalward.exports.frame_values import FrameValues, chosen_episodes, frames_of
-from goalward.exports.written import episode_paths, errors_of_episode
+from goalward.exports.written import Written, episode_paths, errors_of_episode
+from goalward.looks import looks_of
+from goalward.progress import OnProgress, unheard
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode
 from goalward.rollouts.frames import Image
 from goalward.rollouts.video.browser import DEFAULT_FPS
 from goalward.rollouts.video.writer import VideoWriter
-from goalward.values.events import run_events
-from goalward.values.finished_run import FinishedRun, RunEpisode
+from goalward.runs.run import Run
+from goalward.runs.settings import RunEpisode
 
 SUFFIX = ".mp4"
 # Pixels. All cameras get one height: as recorded if it is within these.
@@ -27,57 +29,47 @@ _NARROWEST = 480
 _GAP = 4
 
 
-def write_curve_videos(
-    run: FinishedRun,
-    rollouts: Rollouts | None,
-    out: Path,
+def export_curve_videos(
+    run: Run,
+    rollouts: Rollouts,
+    method: str,
+    positions: Sequence[int],
     *,
-    method: str | None = None,
-    episodes: Sequence[str] | None = None,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Path]:
+    out: Path,
+    on_progress: OnProgress = unheard,
+) -> Written:
     """A video per episode into the folder `out`, or into the file `out` if it ends in .mp4.
 
     All cameras side by side; under them the value of the method with a band of one standard
-    deviation over seeds, its events, and a cursor that moves with the video. Without rollouts, or
-    where an episode has no camera, there is the curve alone. Frames are shown at the speed of the
-    recording, 10 in a second where that is not known. Progress is in frames.
+    deviation over seeds, its events, and a cursor that moves with the video. Where an episode has
+    no camera, there is the curve alone. Frames are shown at the speed of the recording, 10 in a
+    second where that is not known. `rollouts` are all of the run. Progress is in frames.
     """
-    positions = chosen_episodes(run, episodes)
-    values = FrameValues.of(run, method)
-    events = run_events(run, values.method)
-    recorded = {} if rollouts is None else {episode.id: episode for episode in rollouts}
+    curves, events = run.curves(method), run.events_by(method)
+    colour = looks_of(run.values.methods)[method].colour
     total = sum(run.episodes[position].num_frames for position in positions)
     paths = episode_paths(run, positions, out, SUFFIX)
-    done = 0
+    so_far = 0
     for position, path in zip(positions, paths, strict=True):
-        episode = run.episodes[position]
-        seen = recorded.get(episode.id)
-        frames = frames_of(run, position)
-
-        def strip_of_width(
-            width: int, episode: RunEpisode = episode, frames: slice = frames
-        ) -> CurveStrip:
-            return curve_strip(
-                values.value[frames],
-                values.spread[frames],
-                values.steps[frames],
-                events[episode.id],
-                width=width,
-                ceiling=run.time_limit,
-                caption=_caption(episode, values.method, len(run.values.seeds)),
-            )
-
-        fps = None if seen is None else seen.fps
+        episode, recorded = run.episodes[position], rollouts[position]
+        draw_strip = partial(
+            curve_strip,
+            curves.part(run.frames_of(position)),
+            events[episode.id],
+            colour=colour,
+            ceiling=run.time_limit,
+            caption=_caption(episode, method, len(run.values.seeds)),
+        )
         with (
             errors_of_episode(episode.id),
-            VideoWriter(path, fps or DEFAULT_FPS, for_browser=True) as video,
+            VideoWriter(path, recorded.fps or DEFAULT_FPS, for_browser=True) as video,
         ):
-            for picture in _pictures(seen, episode.num_frames, strip_of_width):
+            for picture in _pictures(recorded, draw_strip):
                 video.add(picture)
-                done += 1
-                on_progress(done, total)
-    return paths
+                so_far += 1
+                on_progress(so_far, total)
+    others = " and the others" if len(paths) > 1 else ""
+    return Written(out, f"any player shows {paths[0]}{others}")
 
 
 def _caption(episode: RunEpisode, method: str, num_seeds: int) -> str:
@@ -86,14 +78,12 @@ def _caption(episode: RunEpisode, method: str, num_seeds: int) -> str:
     return f"{outcome}; {method}{band}; episode {episode.id}: {episode.task}"
 
 
-def _pictures(
-    episode: Episode | None, num_frames: int, strip_of_width: Callable[[int], CurveStrip]
-) -> Iterator[Image]:
+def _pictures(episode: Episode, draw_strip: Callable[..., CurveStrip]) -> Iterator[Image]:
     """Cameras over curve, frame by frame; the same array every time."""
-    sources = [] if episode is None else list(episode.cameras.values())
+    sources = list(episode.cameras.values())
     if not sources:
-        strip = strip_of_width(_NARROWEST)
-        for frame in range(num_frames):
+        strip = draw_strip(width=_NARROWEST)
+        for frame in range(episode.num_frames):
             yield strip.at(frame)
         return
     moments = zip(*sources, strict=True)
@@ -102,7 +92,7 @@ def _pictures(
     sizes = common_sizes([picture.shape[:2] for picture in first])
     pictures_width = sum(width for _, width in sizes) + _GAP * (len(sizes) - 1)
     width = max(pictures_width + pictures_width % 2, _NARROWEST)
-    strip = strip_of_width(width)
+    strip = draw_strip(width=width)
     canvas = np.full((sizes[0][0] + STRIP_HEIGHT, width, 3), 255, dtype=np.uint8)
     for frame, seen in enumerate(chain([first], moments)):
         left = (width - pictures_width) // 2

@@ -13,14 +13,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goalward.errors import GoalwardError, RolloutError
-from goalward.exports.frame_values import FrameValues
+from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.exports.labelled import Labelled
 from goalward.exports.lerobot_frames import FileFrames, LeRobotFrames
 from goalward.exports.replacement import replace_together
 from goalward.exports.written import Written, missing_note
+from goalward.progress import OnProgress, unheard
 from goalward.rollouts.readers.lerobot.layout import read_json
-from goalward.values.finished_run import FinishedRun
 
 _INTERVENTION = "complementary_info.is_intervention"
 _MARK = "goalward_export.json"
@@ -143,14 +142,12 @@ def _annotated_info(frames: LeRobotFrames, columns: tuple[Column, ...], path: Pa
 
 
 def export_evo_rl(
-    run: FinishedRun,
-    values: FrameValues,
     frames: LeRobotFrames,
     labelled: Labelled,
     *,
     out: Path | None,
     tag: str | None,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: OnProgress = unheard,
 ) -> Written:
     """Into a copy of the data set without its videos, or into its own files if `out` is None."""
     if not frames.info.packs_episodes:
@@ -167,8 +164,7 @@ def export_evo_rl(
         writers[frames.info.path] = lambda new: _annotated_info(frames, columns, new)
         replace_together(frames.root, writers, on_progress)
     else:
-        made_with = {"method": values.method, "run": run.folder.path.name, **labelled.made_with}
-        _write_copy(out, frames, columns, annotator, made_with, on_progress)
+        _write_copy(out, frames, columns, annotator, on_progress)
     path = frames.root if out is None else out
     return Written(
         path,
@@ -183,14 +179,17 @@ def _write_copy(
     frames: LeRobotFrames,
     columns: tuple[Column, ...],
     annotator: _Annotator,
-    made_with: dict[str, Any],
-    on_progress: Callable[[int, int], None],
+    on_progress: OnProgress,
 ) -> None:
     """A folder that takes its name when it is whole; only an earlier export gives way to it."""
     if out.exists() and not (out / _MARK).is_file() and (not out.is_dir() or any(out.iterdir())):
-        raise GoalwardError(f"{out}: is there already and is no export; give another --out")
+        raise GoalwardError(
+            f"{out}: is there already and is no export; give another {argument('out')}"
+        )
     if out.resolve() == frames.root.resolve():
-        raise GoalwardError(f"{out}: is the data set itself; --in-place changes it")
+        raise GoalwardError(
+            f"{out}: is the data set itself; {argument('in_place', True)} changes it"
+        )
     new = out
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -200,15 +199,15 @@ def _write_copy(
         shutil.copytree(frames.root / "meta", new / "meta", ignore=ignored)
         (new / "meta" / "info.json").unlink()
         _annotated_info(frames, columns, new / "meta" / "info.json")
-        for done, file in enumerate(frames.files):
-            on_progress(done, len(frames.files))
+        for so_far, file in enumerate(frames.files):
+            on_progress(so_far, len(frames.files))
             path = new / file.path.relative_to(frames.root)
             path.parent.mkdir(parents=True, exist_ok=True)
             annotator.write(file, path)
         for folder in ("videos", "images"):
             if (frames.root / folder).is_dir():
                 (new / folder).symlink_to((frames.root / folder).resolve())
-        (new / _MARK).write_text(json.dumps(made_with) + "\n", encoding="utf-8")
+        (new / _MARK).write_text(json.dumps(annotator.labelled.made_with) + "\n", encoding="utf-8")
         if out.exists():
             _swap(new, out)
         else:

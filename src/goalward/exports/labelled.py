@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goalward.exports.advantages import Advantages
-from goalward.exports.frame_values import FrameValues, frames_of, run_advantages
+from goalward.exports.advantages import Advantages, WorthScale, episode_advantages
 from goalward.exports.positive import PositiveRule, positive_frames
-from goalward.values.finished_run import FinishedRun
+from goalward.runs.curves import Curves
+from goalward.runs.run import Run
 
 IntArray = npt.NDArray[np.int64]
 
@@ -43,8 +43,8 @@ class Labelled:
 
 
 def label(
-    run: FinishedRun,
-    values: FrameValues,
+    run: Run,
+    curves: Curves,
     positions: Sequence[int],
     *,
     unit: str,
@@ -52,7 +52,7 @@ def label(
     rule: PositiveRule,
 ) -> Labelled:
     """Advantages n steps ahead, or to the end if n is None, and which of them are positive."""
-    found = run_advantages(run, values, positions, unit=unit, n=n)
+    found = run_advantages(run, curves, positions, unit=unit, n=n)
     episodes = [run.episodes[position] for position in positions]
     number = {task: i for i, task in enumerate(dict.fromkeys(e.task for e in episodes))}
     task_indices = np.repeat([number[e.task] for e in episodes], [e.num_frames for e in episodes])
@@ -68,17 +68,37 @@ def label(
     )
     if rule.kind in ("top", "task-top") and share > rule.number + _NOTICEABLE:
         words += "; more than asked for, as many advantages are equal or belong to reached goals"
-    frames = np.concatenate([np.arange(*_bounds(run, position)) for position in positions])
+    places = [run.frames_of(position) for position in positions]
     return Labelled(
-        positions=frames,
+        positions=np.concatenate([np.arange(one.start, one.stop) for one in places]),
         advantages=found,
         is_positive=positive.is_positive,
         return_scale=float(run.time_limit) if unit == "steps" else 1.0,
         words=words,
-        made_with={"unit": unit, "n": "end" if n is None else n, "positive": str(rule)},
+        made_with={
+            "method": curves.method,
+            "run": run.folder.path.name,
+            "unit": unit,
+            "n": "end" if n is None else n,
+            "positive": str(rule),
+        },
     )
 
 
-def _bounds(run: FinishedRun, position: int) -> tuple[int, int]:
-    frames = frames_of(run, position)
-    return frames.start, frames.stop
+def run_advantages(
+    run: Run, curves: Curves, positions: Sequence[int], *, unit: str, n: int | None
+) -> Advantages:
+    """The advantages of these episodes, one after the other.
+
+    The ceiling of steps is the run's time limit: who needs longer than the longest episode took is
+    counted as never.
+    """
+    scale = WorthScale.of(unit, discount=run.discount, ceiling=run.time_limit)
+    parts: list[Advantages] = []
+    for position in positions:
+        episode = run.episodes[position]
+        worth = scale.worth(curves.steps[run.frames_of(position)])
+        parts.append(
+            episode_advantages(worth, episode.outcome, episode.goal_frame, scale=scale, n=n)
+        )
+    return Advantages.joined(parts)

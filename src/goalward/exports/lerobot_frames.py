@@ -7,14 +7,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from goalward.errors import GoalwardError, RolloutError
-from goalward.rollouts.embedded import located
+from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.readers import lerobot
 from goalward.rollouts.readers.lerobot.layout import Info, read_episodes, read_info
 from goalward.rollouts.readers.lerobot.paths import DATA_TEMPLATES, locate
 from goalward.rollouts.readers.lerobot.tables import read_columns
-from goalward.values.finished_run import FinishedRun
+from goalward.runs.run import Run
 
 IntArray = npt.NDArray[np.int64]
 
@@ -58,19 +57,17 @@ class LeRobotFrames:
         return len(np.unique(self.by_index["episode"][missing])), int(missing.sum())
 
 
-def read_lerobot_frames(
-    run: FinishedRun, positions: list[int], data: Path | None = None
-) -> LeRobotFrames:
-    """The frames of the data set behind a run; those of other episodes than these have no values.
+def read_lerobot_frames(run: Run, positions: list[int], root: Path) -> LeRobotFrames:
+    """The frames of the data set at `root`, which is that of the run.
 
-    A data set that is not LeRobot's, or is not the one of the run, is an error.
+    Those of other episodes than these have no values. A data set that is not LeRobot's, or is not
+    the one of the run, is an error.
     """
-    root = located(run.data if data is None else data)
     if not lerobot.recognises(root):
-        there = "" if root.exists() else " (nothing is there: say with --data where it lies now)"
+        hint = f" (nothing is there: say with {argument('data')} where it lies now)"
         raise GoalwardError(
-            f"{root}: is no LeRobot data set{there}. lerobot-progress, rlinf-advantages and evo-rl "
-            "are for LeRobot data sets; csv, mp4 and rerun are for any"
+            f"{root}: is no LeRobot data set{'' if root.exists() else hint}. lerobot-progress, "
+            "rlinf-advantages and evo-rl are for LeRobot data sets; csv, mp4 and rerun are for any"
         )
     info = read_info(root)
     paths: dict[Path, int] = {}
@@ -91,7 +88,7 @@ def read_lerobot_frames(
     return frames
 
 
-def _starts(run: FinishedRun, positions: list[int], root: Path) -> dict[int, tuple[int, int]]:
+def _starts(run: Run, positions: list[int], root: Path) -> dict[int, tuple[int, int]]:
     """episode_index -> where its frames begin in the run, and how many there are."""
     starts: dict[int, tuple[int, int]] = {}
     ends = run.values.episode_ends
@@ -127,7 +124,7 @@ def _file_frames(
     return FileFrames(path, columns["index"], episode, frame, position)
 
 
-def _check(frames: LeRobotFrames, run: FinishedRun, positions: list[int]) -> None:
+def _check(frames: LeRobotFrames, run: Run, positions: list[int]) -> None:
     """Every frame of the run once, no index twice."""
     whole = frames.by_index
     twice = np.flatnonzero(np.diff(whole["index"]) == 0)
@@ -149,7 +146,7 @@ def _check(frames: LeRobotFrames, run: FinishedRun, positions: list[int]) -> Non
             )
 
 
-def _other_data(root: Path, run: FinishedRun, episode_id: str) -> RolloutError:
+def _other_data(root: Path, run: Run, episode_id: str) -> RolloutError:
     return RolloutError(
         f"{root}: has no episode {episode_id}, which {run.folder.path} has values of; these are "
         "not the rollouts of that run"

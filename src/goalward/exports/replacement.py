@@ -22,7 +22,8 @@ except ImportError:  # Windows
     fcntl = None
 
 from goalward.errors import GoalwardError
-from goalward.files import written_whole
+from goalward.files import write_text
+from goalward.progress import OnProgress, unheard
 from goalward.rollouts.readers.lerobot.paths import is_inside
 
 # Not .parquet: tools that look for data files must not find a half written one.
@@ -34,7 +35,7 @@ _RECORD = Path("meta") / "goalward_exports.json"
 def replace_together(
     root: Path,
     writers: Mapping[Path, Callable[[Path], None]],
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: OnProgress = unheard,
 ) -> None:
     """Give each of these files of a data set new content, which its writer writes to a path.
 
@@ -46,12 +47,6 @@ def replace_together(
         _remove_leftovers(root)
         _replace(root, writers, on_progress)
         _finish(root)
-
-
-def finish_interrupted(root: Path) -> bool:
-    """Do what an export that was stopped had left to do; whether there was anything."""
-    with _alone(root):
-        return _finish(root)
 
 
 @contextlib.contextmanager
@@ -85,14 +80,14 @@ def _alone(root: Path) -> Generator[None]:
 def _replace(
     root: Path,
     writers: Mapping[Path, Callable[[Path], None]],
-    on_progress: Callable[[int, int], None],
+    on_progress: OnProgress,
 ) -> None:
     """Everything but the renames, which the record then says are to be done."""
     record = _read_record(root)
     new = {path: path.with_name(f".{path.name}{_NEW}") for path in writers}
     try:
-        for done, (path, writer) in enumerate(writers.items()):
-            on_progress(done, len(writers))
+        for so_far, (path, writer) in enumerate(writers.items()):
+            on_progress(so_far, len(writers))
             path.parent.mkdir(parents=True, exist_ok=True)
             writer(new[path])
             if path.exists():
@@ -116,10 +111,11 @@ def _replace(
         raise
 
 
-def _finish(root: Path) -> bool:
+def _finish(root: Path) -> None:
+    """Rename what the record says, of this export or of one that was stopped."""
     record = _read_record(root)
     if not record["unfinished"]:
-        return False
+        return
     for relative, old in record["unfinished"].items():
         path = root / relative
         temporary = path.with_name(f".{path.name}{_NEW}")
@@ -131,11 +127,10 @@ def _finish(root: Path) -> bool:
         except OSError as error:
             raise GoalwardError(
                 f"{path}: cannot be replaced ({error.strerror or error}); some files of the data "
-                "set are new and some old: run the same command again to finish"
+                "set are new and some old: export again to finish"
             ) from error
     record["unfinished"] = {}
     _write_record(root, record)
-    return True
 
 
 def _remove_leftovers(root: Path) -> None:
@@ -183,8 +178,7 @@ def _read_record(root: Path) -> dict[str, Any]:
 
 
 def _write_record(root: Path, record: dict[str, Any]) -> None:
-    with written_whole(root / _RECORD) as temporary:
-        temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_text(root / _RECORD, json.dumps(record, indent=1) + "\n")
 
 
 def _flush(path: Path) -> None:

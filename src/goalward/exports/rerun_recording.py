@@ -5,7 +5,7 @@
 
 import io
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +13,23 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image as PillowImage
 
-from goalward.errors import GoalwardError
-from goalward.exports.frame_values import FrameValues, frames_of
+from goalward.errors import GoalwardError, argument
 from goalward.exports.written import Written, episode_paths, errors_of_episode
 from goalward.files import written_whole
+from goalward.looks import EVENT_LOOKS, channels, looks_of
+from goalward.progress import OnProgress, unheard
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode
 from goalward.rollouts.frames import FrameSource
 from goalward.rollouts.video.browser import DEFAULT_FPS, write_browser_video
 from goalward.rollouts.video.reading import VideoFrames
-from goalward.values.events import Event, event_words, run_events
-from goalward.values.finished_run import FinishedRun
+from goalward.runs.curves import Curves
+from goalward.runs.run import Run
+from goalward.values.events import Event, event_words
 
 APPLICATION = "goalward"
 SUFFIX = ".rrd"
 _JPEG_QUALITY = 90
-# Told apart in any order by people with any colour vision (Okabe and Ito).
-_COLORS = (
-    (0, 114, 178),
-    (230, 159, 0),
-    (0, 158, 115),
-    (204, 121, 167),
-    (86, 180, 233),
-    (213, 94, 0),
-)
-_EVENT_COLOR = (213, 94, 0)
 
 
 def import_rerun() -> Any:
@@ -47,19 +39,19 @@ def import_rerun() -> Any:
         import rerun.blueprint
     except ImportError as error:
         raise GoalwardError(
-            "--to rerun needs the package rerun-sdk: pip install 'goalward[rerun]'"
+            f"{argument('to', 'rerun')} needs the package rerun-sdk: pip install 'goalward[rerun]'"
         ) from error
     return rerun
 
 
 def export_rerun(
-    run: FinishedRun,
+    run: Run,
     rollouts: Rollouts,
     methods: Sequence[str],
     positions: Sequence[int],
     *,
     out: Path,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: OnProgress = unheard,
 ) -> Written:
     """A recording per episode into the folder `out`, or into the file `out` if it ends in .rrd.
 
@@ -68,19 +60,20 @@ def export_rerun(
     """
     import_rerun()
     paths = episode_paths(run, positions, out, SUFFIX)
-    values = [FrameValues.of(run, method) for method in methods]
-    events = run_events(run, methods[0])
-    for done, (position, path) in enumerate(zip(positions, paths, strict=True)):
-        on_progress(done, len(positions))
+    events = run.events_by(methods[0])
+    for so_far, (position, path) in enumerate(zip(positions, paths, strict=True)):
+        on_progress(so_far, len(positions))
+        curves = [run.curves(method).part(run.frames_of(position)) for method in methods]
         episode = rollouts[position]
         with (
             written_whole(path) as temporary,
-            _Recording(run, episode, position, methods[0]) as recording,
+            _Recording(run, episode, methods[0]) as recording,
         ):
             with errors_of_episode(episode.id):
                 recording.add_cameras()
-            recording.add_values(values)
-            recording.add_events(events[episode.id], values[0])
+            for curve in curves:
+                recording.add_curve(curve)
+            recording.add_events(events[episode.id], curves[0])
             temporary.write_bytes(recording.content())
     return Written(out, f"rerun {out if paths == [out] else out / f'*{SUFFIX}'}")
 
@@ -88,11 +81,10 @@ def export_rerun(
 class _Recording:
     """One episode on its way into a file."""
 
-    def __init__(self, run: FinishedRun, episode: Episode, position: int, method: str) -> None:
+    def __init__(self, run: Run, episode: Episode, method: str) -> None:
         self._rr = import_rerun()
         self._run = run
         self._episode = episode
-        self._frames = frames_of(run, position)
         self._fps = episode.fps
         self._camera_paths = {
             camera: self._rr.new_entity_path(["cameras", camera]) for camera in episode.cameras
@@ -100,7 +92,7 @@ class _Recording:
         # The same id for the same episode: opened again, it takes the place of the older one.
         self._stream = self._rr.RecordingStream(
             APPLICATION,
-            recording_id=f"{run.config.policy}/{episode.id}",
+            recording_id=f"{run.policy}/{episode.id}",
             send_properties=False,
         )
         # In memory: where the disk is full, rerun's own writer leaves half a file and goes on.
@@ -152,18 +144,18 @@ class _Recording:
                 columns=rr.EncodedImage.columns(blob=[coded.getvalue()], media_type=["image/jpeg"]),
             )
 
-    def add_values(self, values: Sequence[FrameValues]) -> None:
-        for number, found in enumerate(values):
-            color = _COLORS[number % len(_COLORS)]
-            value, spread = found.value[self._frames], found.spread[self._frames]
-            steps = np.minimum(found.steps[self._frames], self._run.time_limit)
-            self._add_line(["value", found.method], found.method, value, color, 2.0)
-            if spread.any():
-                for name, sign in (("low", -1), ("high", 1)):
-                    label = f"{found.method} {'-' if sign < 0 else '+'} sd over seeds"
-                    edge = value + sign * spread
-                    self._add_line(["spread", found.method, name], label, edge, color, 0.7)
-            self._add_line(["steps_to_go", found.method], found.method, steps, color, 2.0)
+    def add_curve(self, curve: Curves) -> None:
+        """Value, spread over seeds and steps to go, in the method's own colour."""
+        method = curve.method
+        color = channels(looks_of(self._run.values.methods)[method].colour)
+        self._add_line(["value", method], method, curve.value, color, 2.0)
+        if curve.spread.any():
+            for name, sign in (("low", -1), ("high", 1)):
+                label = f"{method} {'-' if sign < 0 else '+'} sd over seeds"
+                edge = curve.value + sign * curve.spread
+                self._add_line(["spread", method, name], label, edge, color, 0.7)
+        steps = np.minimum(curve.steps, self._run.time_limit)
+        self._add_line(["steps_to_go", method], method, steps, color, 2.0)
 
     def _add_line(
         self,
@@ -183,26 +175,31 @@ class _Recording:
             columns=rr.Scalars.columns(scalars=np.asarray(numbers, dtype=np.float64)),
         )
 
-    def add_events(self, events: Sequence[Event], values: FrameValues) -> None:
-        """As lines of text, and as marks on the curve."""
+    def add_events(self, events: Sequence[Event], curve: Curves) -> None:
+        """As lines of text, and as marks on the curve, those of each kind in their colour."""
         if not events:
             return
         rr = self._rr
-        at = np.array([event.frame for event in events])
-        words = [event_words(event, self._run.time_limit) for event in events]
-        times = self._times(at)
         self._stream.send_columns(
             "/events",
-            indexes=times,
-            columns=rr.TextLog.columns(text=words, level=["INFO"] * len(at)),
+            indexes=self._times(np.array([event.frame for event in events])),
+            columns=rr.TextLog.columns(
+                text=[event_words(event, self._run.time_limit) for event in events],
+                level=["INFO"] * len(events),
+            ),
         )
-        marks = rr.SeriesPoints(names="events", colors=_EVENT_COLOR, markers="diamond")
-        self._stream.log("/value/events", marks, static=True)
-        self._stream.send_columns(
-            "/value/events",
-            indexes=times,
-            columns=rr.Scalars.columns(scalars=values.value[self._frames][at]),
-        )
+        for kind in dict.fromkeys(event.kind for event in events):
+            at = np.array([event.frame for event in events if event.kind is kind])
+            look, entity = EVENT_LOOKS[kind], f"/value/events/{kind}"
+            marks = rr.SeriesPoints(
+                names=look.plural, colors=channels(look.colour), markers="diamond"
+            )
+            self._stream.log(entity, marks, static=True)
+            self._stream.send_columns(
+                entity,
+                indexes=self._times(at),
+                columns=rr.Scalars.columns(scalars=curve.value[at]),
+            )
 
     def content(self) -> bytes:
         content = self._bytes.read()

@@ -6,13 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from goalward.exports.advantages import Advantages
-from goalward.exports.frame_values import FrameValues
 from goalward.exports.labelled import Labelled
 from goalward.exports.lerobot_frames import LeRobotFrames
 from goalward.exports.replacement import replace_together
 from goalward.exports.written import Written, missing_note, write_parquet
 from goalward.files import written_whole
-from goalward.values.finished_run import FinishedRun
 
 
 def advantage_file(tag: str | None) -> str:
@@ -63,8 +61,6 @@ def advantage_table(labelled: Labelled, frames: LeRobotFrames, dataset_name: str
 
 
 def export_rlinf_advantages(
-    run: FinishedRun,
-    values: FrameValues,
     frames: LeRobotFrames,
     labelled: Labelled,
     *,
@@ -73,7 +69,7 @@ def export_rlinf_advantages(
 ) -> Written:
     """Into the file `out`, or into the data set's meta/ if that is None."""
     table = advantage_table(labelled, frames, frames.root.resolve().name)
-    made_with = {"method": values.method, "run": run.folder.path.name, **labelled.made_with}
+    made_with = labelled.made_with
     path = frames.root / "meta" / advantage_file(tag) if out is None else out
     if out is None:
         replace_together(frames.root, {path: lambda new: write_parquet(table, new, made_with)})

@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 from goalward.files import check_folder
-from goalward.values.finished_run import FinishedRun
+from goalward.runs.run import Run
+from goalward.runs.settings import RunEpisode
 
 # The key under which a table says in its metadata who made it, and from what.
 MADE_BY = b"goalward"
@@ -33,7 +34,7 @@ def write_parquet(table: pa.Table, path: Path, made_with: dict[str, Any]) -> Non
     pq.write_table(table, path)
 
 
-def episode_paths(run: FinishedRun, positions: Sequence[int], out: Path, suffix: str) -> list[Path]:
+def episode_paths(run: Run, positions: Sequence[int], out: Path, suffix: str) -> list[Path]:
     """A file for each of these episodes in the folder `out`; or `out`, if it is such a file's name.
 
     The folder is there afterwards, and can be written.
@@ -44,7 +45,7 @@ def episode_paths(run: FinishedRun, positions: Sequence[int], out: Path, suffix:
     if len(positions) != 1:
         raise GoalwardError(
             f"{out}: one file holds one episode, but there are {len(positions)}; choose one with "
-            "--episodes or give a folder"
+            f"{argument('episodes')} or give a folder"
         )
     return [out]
 
@@ -64,4 +65,16 @@ def missing_note(num_episodes: int, num_frames: int, consequence: str) -> tuple[
     return (
         f"{num_frames} frames of {num_episodes} episodes of the data set have no values here: "
         + consequence,
+    )
+
+
+def optimism_note(episodes: Sequence[RunEpisode]) -> str | None:
+    """A warning where values are of episodes that the networks learned from."""
+    seen = sum(not episode.held_out for episode in episodes)
+    if not seen:
+        return None
+    return (
+        f"{seen} of {len(episodes)} episodes were learned from, so their values are optimistic: "
+        f"they know how it ended. An evaluation with {argument('folds', 4)} holds each episode out "
+        "once"
     )

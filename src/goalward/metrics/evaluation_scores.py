@@ -1,11 +1,9 @@
 """Everything an evaluation says in numbers: scores of the methods, answers about the policy."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from goalward.metrics.policy_answers import (
     MoreTime,
@@ -21,19 +19,15 @@ from goalward.metrics.policy_answers import (
 )
 from goalward.metrics.scores.calibration import Calibration, calibration_of_success
 from goalward.metrics.scores.card import CardRow, scorecard
+from goalward.metrics.scores.table import scores_tested
 from goalward.metrics.uncertainty.significance import MethodTests, method_tests
 from goalward.rollouts.dataset import Rollouts
-from goalward.rollouts.endings import Endings, FloatArray
+from goalward.rollouts.endings import BoolArray, Endings, FloatArray, IndexArray
 from goalward.rollouts.episode import Outcome
-from goalward.values.events import Event, table_events
+from goalward.values.events import Event
 from goalward.values.table import ValueTable
 
-IndexArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
-
 _USUAL_SHARE = 0.9
-# Scores whose differences between methods are tested.
-TESTED = ("success", "failure", "composite", "frame_auroc", "episode_auroc", "spearman")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +41,6 @@ class PolicyAnswers:
     time_outs: TimeOuts
     more_time: MoreTime
     watch_first: tuple[WorthWatching, ...]
-    # Of every episode, as the first method sees them.
-    events: tuple[tuple[Event, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +71,7 @@ def usual_steps(endings: Endings) -> int:
     steps = endings.goal_frames[endings.success]
     if len(steps) == 0:
         return max(int(endings.lengths.max()) - 1, 1)
-    return max(math.ceil(np.quantile(steps, _USUAL_SHARE, method="higher")), 1)
+    return max(int(np.quantile(steps, _USUAL_SHARE, method="higher")), 1)
 
 
 def score_values(
@@ -88,11 +80,13 @@ def score_values(
     held_out: BoolArray,
     training: IndexArray | None,
     standard_horizon: int | None,
+    events: tuple[tuple[Event, ...], ...],
 ) -> EvaluationScores:
     """Score every method on the held-out episodes; the first method speaks for the policy.
 
     `training` are positions of episodes that all networks learned from, for the threshold that
-    is chosen in training; None where folds differ.
+    is chosen in training; None where folds differ. `events` are those of every episode, as the
+    first method sees them.
     """
     everything = Endings.of(rollouts)
     horizon = usual_steps(everything) if standard_horizon is None else standard_horizon
@@ -113,8 +107,6 @@ def score_values(
         limit = time_limit + 1
         calibrations[method] = calibration_of_success(chance, endings, horizon, time_limit=limit)
     first = np.asarray(values.steps(values.methods[0]), dtype=np.float64)
-    goals = [episode.goal_frame for episode in rollouts]
-    events = table_events(values, values.methods[0], goals, ceiling=time_limit)
     return EvaluationScores(
         methods=values.methods,
         num_seeds=len(values.seeds),
@@ -123,7 +115,7 @@ def score_values(
         time_limit=time_limit,
         cards=cards,
         calibration=calibrations,
-        tests=_tests(cards),
+        tests=_tests(cards, len(values.seeds)),
         policy=_answers(
             _frames(first, values, tested), first, events, rollouts, tested, horizon, time_limit
         ),
@@ -145,17 +137,17 @@ def _frames(steps: FloatArray, values: ValueTable, episodes: IndexArray) -> Floa
     return steps[:, np.isin(episode_of, episodes)]
 
 
-def _tests(cards: Mapping[str, Mapping[str, CardRow]]) -> dict[str, MethodTests]:
-    """Tests between methods over seeds, for each score that every method has."""
+def _tests(cards: Mapping[str, Mapping[str, CardRow]], num_seeds: int) -> dict[str, MethodTests]:
+    """Tests between methods over seeds, for each score that every seed of all methods has."""
     tests: dict[str, MethodTests] = {}
-    for metric in TESTED:
+    if len(cards) < 2 or num_seeds < 2:
+        return tests
+    for metric in scores_tested():
         scores = {
             method: [score.value for score in card[metric].by_seed if score.value is not None]
             for method, card in cards.items()
         }
-        seeds = {len(card[metric].by_seed) for card in cards.values()}
-        complete = all(len(by_seed) in seeds for by_seed in scores.values())
-        if len(scores) > 1 and complete and min(seeds) > 1:
+        if all(len(by_seed) == num_seeds for by_seed in scores.values()):
             tests[metric] = method_tests(scores)
     return tests
 
@@ -187,5 +179,4 @@ def _answers(
             late.in_time,
         ),
         watch_first=worth_watching(steps, Endings.of(rollouts), events, ceiling=time_limit),
-        events=events,
     )

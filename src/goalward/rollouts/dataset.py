@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from goalward.errors import RolloutError
+from goalward.rollouts.endings import BoolArray, Endings
 from goalward.rollouts.episode import Episode, FloatArray, Outcome
+from goalward.rollouts.episode_table import episode_table
 from goalward.rollouts.findings import LeftOut, counted
 from goalward.rollouts.frames import Image
-from goalward.rollouts.sampling import balanced_positions, split_positions
+from goalward.rollouts.sampling import balanced_positions, chosen_positions, split_positions
 from goalward.rollouts.storage import (
     IndexArray,
     Source,
@@ -21,15 +23,19 @@ from goalward.rollouts.storage import (
     stack_proprioception,
 )
 
-BoolArray = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    from pandas import DataFrame  # pyright: ignore[reportMissingTypeStubs]
+
+# Episodes by position, in any order, or true for those that are wanted.
+Positions = Sequence[int] | Sequence[bool] | npt.NDArray[np.integer] | BoolArray
 
 
 class Rollouts(Sequence[Episode]):
     """A data set of episodes: flat arrays over all frames, plus where each episode ends.
 
     Every method that chooses episodes returns a view: it holds indices and shares the data.
-    Arrays over frames (`proprioception`, `features`, `at_goal`) follow the view's order; they
-    are slices of the stored ones where the view is a run of neighbouring episodes.
+    Arrays over frames (`proprioception`, `features`) follow the view's order; they are slices of
+    the stored ones where the view is a run of neighbouring episodes.
 
     >>> rollouts = Rollouts([
     ...     Episode("0", num_frames=3, outcome=Outcome.SUCCESS, goal_frame=2),
@@ -37,10 +43,10 @@ class Rollouts(Sequence[Episode]):
     ... ])
     >>> rollouts.episode_ends
     array([3, 7])
-    >>> rollouts.at_goal.astype(int)
+    >>> rollouts.endings.at_goal.astype(int)
     array([0, 0, 1, 0, 0, 0, 0])
-    >>> rollouts.where(outcome=Outcome.TIME_OUT).ids
-    ('1',)
+    >>> rollouts.where(outcome=Outcome.TIME_OUT).ids, rollouts[~rollouts.success].ids
+    (('1',), ('1',))
     """
 
     def __init__(
@@ -82,11 +88,15 @@ class Rollouts(Sequence[Episode]):
     @overload
     def __getitem__(self, index: int) -> Episode: ...
     @overload
-    def __getitem__(self, index: slice) -> "Rollouts": ...
-    def __getitem__(self, index: int | slice) -> "Episode | Rollouts":
+    def __getitem__(self, index: slice | Positions) -> "Rollouts": ...
+    def __getitem__(self, index: int | slice | Positions) -> "Episode | Rollouts":
+        """An episode by its position, or several as `select` takes them."""
         if isinstance(index, slice):
             return self._view(np.arange(len(self))[index])
-        return self._storage.episodes[int(self._episode_indices[index])]
+        # A single True is no position, though Python counts it as 1.
+        if isinstance(index, int | np.integer) and not isinstance(index, bool):
+            return self._storage.episodes[int(self._episode_indices[index])]
+        return self.select(np.asarray(index))
 
     def __iter__(self) -> Iterator[Episode]:
         for index in self._episode_indices:
@@ -132,20 +142,26 @@ class Rollouts(Sequence[Episode]):
         return np.cumsum(self.lengths)
 
     @property
+    def endings(self) -> Endings:
+        """How each episode ended, as arrays over episodes and frames."""
+        goals = [-1 if e.goal_frame is None else e.goal_frame for e in self]
+        failed = [e.outcome is Outcome.FAILURE for e in self]
+        return Endings(
+            self.episode_ends, np.array(goals, dtype=np.int64), np.array(failed, dtype=np.bool_)
+        )
+
+    @property
     def outcomes(self) -> npt.NDArray[np.object_]:
-        values = np.empty(len(self), dtype=object)
-        values[:] = [episode.outcome for episode in self]
-        return values
+        return np.array(self.endings.outcomes, dtype=object)
 
     @property
     def success(self) -> BoolArray:
-        return np.array([e.outcome is Outcome.SUCCESS for e in self], dtype=np.bool_)
+        return self.endings.success
 
     @property
     def goal_frames(self) -> IndexArray:
         """The goal frame within each episode, -1 where there is none."""
-        frames = [-1 if e.goal_frame is None else e.goal_frame for e in self]
-        return np.array(frames, dtype=np.int64)
+        return self.endings.goal_frames
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -185,14 +201,6 @@ class Rollouts(Sequence[Episode]):
         return int(self.lengths.sum())
 
     @property
-    def at_goal(self) -> BoolArray:
-        """True on the goal frame of each success."""
-        flat = np.zeros(self.num_frames, dtype=np.bool_)
-        goals = self.goal_frames
-        flat[(self.episode_ends - self.lengths + goals)[goals >= 0]] = True
-        return flat
-
-    @property
     def proprioception(self) -> FloatArray:
         """(num_frames, size)."""
         return self._rows_of(self._storage.proprioception)
@@ -219,18 +227,9 @@ class Rollouts(Sequence[Episode]):
 
     # ---- views -------------------------------------------------------------------------------
 
-    def select(self, positions: npt.ArrayLike) -> "Rollouts":
+    def select(self, positions: Positions) -> "Rollouts":
         """The episodes at these positions, in this order, or where a boolean array is true."""
-        chosen = np.asarray(positions)
-        if chosen.dtype == np.bool_:
-            if chosen.shape != (len(self),):
-                raise ValueError(f"{len(self)} episodes, but a mask of shape {chosen.shape}")
-            chosen = np.flatnonzero(chosen)
-        if chosen.size and chosen.dtype.kind not in "iu":
-            raise ValueError(f"positions must be whole numbers, got {chosen.dtype}")
-        if len(np.unique(chosen)) < chosen.size:
-            raise ValueError("positions name an episode twice")
-        return self._view(chosen)
+        return self._view(chosen_positions(positions, len(self)))
 
     def filter(self, keep: Callable[[Episode], bool]) -> "Rollouts":
         """The episodes for which `keep` is true."""
@@ -261,6 +260,10 @@ class Rollouts(Sequence[Episode]):
         sizes adds episodes and never swaps them.
         """
         return self._view(balanced_positions(self.success, num_episodes, seed))
+
+    def to_pandas(self) -> "DataFrame":
+        """One row per episode, if pandas is installed; frames and features stay here."""
+        return episode_table(self)
 
     def with_features(self, features: FloatArray, *, layout: str = "") -> "Rollouts":
         """The same episodes with these numbers per frame; `layout` says what they are."""

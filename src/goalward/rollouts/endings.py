@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
+
+if TYPE_CHECKING:
+    from goalward.rollouts.dataset import Rollouts
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
@@ -48,10 +51,9 @@ class Endings:
         object.__setattr__(self, "goal_frames", goals.astype(np.int64))
 
     @classmethod
-    def of(cls, rollouts: Rollouts) -> "Endings":
+    def of(cls, rollouts: "Rollouts") -> "Endings":
         """The endings of recorded rollouts."""
-        failed = np.array([e.outcome is Outcome.FAILURE for e in rollouts], dtype=np.bool_)
-        return cls(rollouts.episode_ends, rollouts.goal_frames, failed)
+        return rollouts.endings
 
     # ---- per episode -------------------------------------------------------------------------
 
@@ -77,6 +79,15 @@ class Endings:
             return np.zeros(len(self.episode_ends), dtype=np.bool_)
         return np.asarray(self.failed, dtype=np.bool_)
 
+    @cached_property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """How each episode ended, by name."""
+        endings = zip(self.success.tolist(), self.failures.tolist(), strict=True)
+        return tuple(
+            Outcome.SUCCESS if success else Outcome.FAILURE if failed else Outcome.TIME_OUT
+            for success, failed in endings
+        )
+
     # ---- per frame ---------------------------------------------------------------------------
 
     @property
@@ -92,6 +103,17 @@ class Endings:
     def frame_in_episode(self) -> IndexArray:
         """0, 1, ... within each episode."""
         return np.arange(self.num_frames) - self.starts[self.episode_of]
+
+    @cached_property
+    def at_goal(self) -> BoolArray:
+        """True on the goal and on all that was recorded after it: the task stays complete."""
+        past = self.frame_in_episode >= self.goal_frames[self.episode_of]
+        return past & self.success[self.episode_of]
+
+    @cached_property
+    def at_end(self) -> BoolArray:
+        """True on the last frame of every episode."""
+        return self.frame_in_episode == (self.lengths - 1)[self.episode_of]
 
     @cached_property
     def up_to_goal(self) -> BoolArray:

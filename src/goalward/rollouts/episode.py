@@ -21,11 +21,20 @@ class Outcome(StrEnum):
 
     A time-out is not a failure: the clock ran out and what would have followed is unknown.
     A failure ended early, in a state from which the goal can no longer follow.
+
+    >>> Outcome("won")
+    Traceback (most recent call last):
+    ...
+    ValueError: no outcome 'won'; outcomes: success, time_out, failure
     """
 
     SUCCESS = "success"
     TIME_OUT = "time_out"
     FAILURE = "failure"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Outcome":
+        raise ValueError(f"no outcome {value!r}; outcomes: {', '.join(cls)}")
 
 
 def _no_proprioception() -> FloatArray:
@@ -36,9 +45,10 @@ def _no_proprioception() -> FloatArray:
 class Episode:
     """One attempt: what the cameras and the robot saw, and how it ended.
 
-    `goal_frame` is the first frame where the task is complete; an episode that goes on after
-    its goal keeps the earlier frame. `proprioception` has a row per frame and no columns if
-    nothing was recorded. Frames are decoded when asked for, never before.
+    `outcome` may be given by its name, `"success"`. `goal_frame` is the first frame where the task
+    is complete; an episode that goes on after its goal keeps the earlier frame. `proprioception`
+    has a row per frame and no columns if nothing was recorded. Frames are decoded when asked for,
+    never before.
 
     >>> episode = Episode("12", num_frames=3, outcome=Outcome.SUCCESS, goal_frame=2)
     >>> episode.proprioception.shape
@@ -62,6 +72,10 @@ class Episode:
     def __post_init__(self) -> None:
         if self.num_frames < 1:
             raise RolloutError(f"episode {self.id}: has no frames")
+        try:
+            object.__setattr__(self, "outcome", Outcome(self.outcome))
+        except ValueError as error:
+            raise RolloutError(f"episode {self.id}: {error}") from error
         if self.outcome is Outcome.SUCCESS:
             if self.goal_frame is None or not 0 <= self.goal_frame < self.num_frames:
                 raise RolloutError(

@@ -1,4 +1,4 @@
-"""Which episodes go where: to the test side, into a balanced sample."""
+"""Which episodes go where: into a view, to the test side, into a balanced sample."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,30 @@ import numpy.typing as npt
 from goalward.errors import RolloutError
 from goalward.rollouts.episode import Episode
 from goalward.seeds import generator
+
+
+def chosen_positions(positions: npt.ArrayLike, num_episodes: int) -> npt.NDArray[np.int64]:
+    """Positions from 0 in the order asked for; a boolean array means those where it is true.
+
+    >>> chosen_positions([-1, 0], 3), chosen_positions([True, False, True], 3)
+    (array([2, 0]), array([0, 2]))
+    """
+    chosen = np.asarray(positions)
+    if chosen.dtype == np.bool_:
+        if chosen.shape != (num_episodes,):
+            raise ValueError(f"{num_episodes} episodes, but a mask of shape {chosen.shape}")
+        chosen = np.flatnonzero(chosen)
+    if chosen.size and chosen.dtype.kind not in "iu":
+        raise ValueError(f"positions must be whole numbers, got {chosen.dtype}")
+    if chosen.ndim != 1:
+        raise ValueError(f"positions must be a list of numbers, got shape {chosen.shape}")
+    beyond = chosen[(chosen < -num_episodes) | (chosen >= num_episodes)]
+    if beyond.size:
+        raise IndexError(f"no position {beyond[0]} among {num_episodes} episodes")
+    chosen = np.arange(num_episodes)[chosen.astype(np.int64)]
+    if len(np.unique(chosen)) < len(chosen):
+        raise ValueError("positions name an episode twice")
+    return chosen
 
 
 def split_positions(episodes: Sequence[Episode], test_fraction: float, seed: int) -> list[int]:

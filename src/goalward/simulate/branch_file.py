@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 from goalward.simulate.truth import (
     Branching,
     BranchJob,
@@ -51,8 +51,8 @@ class BranchFile:
     def _take(self, lines: Sequence[str], header: str) -> None:
         if lines[0] != header:
             raise GoalwardError(
-                f"{self._path}: was made with {lines[0]}, not with {header}: give another --out, "
-                "or remove the file to begin anew"
+                f"{self._path}: was made with {lines[0]}, not with {header}: give another "
+                f"{argument('path', flag='out')}, or remove the file to begin anew"
             )
         for number, line in enumerate(lines[1:], start=2):
             try:

@@ -70,6 +70,18 @@ def liveness_value(steps: Array, discount: float | Array) -> Array:
     return 1 - 2 * discount**steps
 
 
+def discounted_goal(value: Array) -> Array:
+    """What a goal so far away counts for: discount^steps, 1 at the goal and 0 for never.
+
+        discount^steps = (1 - V) / 2
+
+    >>> import numpy as np
+    >>> discounted_goal(np.array([-1.0, -0.8, 1.0]))
+    array([1. , 0.9, 0. ])
+    """
+    return (1 - value) / 2
+
+
 def steps_to_goal(value: Array, discount: float | Array) -> Array:
     """How many steps from success a value says the policy is; 1 and above mean never (inf).
 
@@ -83,7 +95,7 @@ def steps_to_goal(value: Array, discount: float | Array) -> Array:
     array([ 0.,  0.,  2., inf])
     """
     xp = namespace(value)
-    power = (1 - xp.clip(value, -1.0, 1.0)) / 2
+    power = discounted_goal(xp.clip(value, -1.0, 1.0))
     never = power == 0
     log_discount = math.log(discount) if isinstance(discount, float) else xp.log(discount)
     # Both logarithms are negative or zero; abs keeps a goal at 0 rather than -0.

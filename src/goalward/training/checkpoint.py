@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,11 @@ from torch import Tensor
 
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
-from goalward.training.frames import Recording
-from goalward.training.nets import Nets
+from goalward.training.frames import TrainingFrames
+from goalward.training.methods import Stage
+from goalward.training.nets import LossLog, Nets
 from goalward.training.presets import Hyperparameters
-from goalward.training.runs import Run
+from goalward.training.runs import NetRun
 
 _PROGRESS = "progress.safetensors"
 _FINGERPRINT_ROWS = 997
@@ -48,41 +49,98 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def write_nets(path: Path, nets: Nets) -> None:
-    """The networks of a group in one file; their runs go into it as JSON."""
+    """The networks of a group in one file; their runs go into it as JSON.
+
+    | tensor | what |
+    |---|---|
+    | `weights/...`, `mean`, `scale` | the networks and the scaling of their inputs |
+    | `log/steps`, `log/loss`, `log/held_out_loss` | their losses in the course of training |
+    | `after/METHOD/RUN/...` | what a method's step after training learned of a run, by position |
+    """
     tensors = {f"weights/{name}": tensor for name, tensor in nets.weights.items()}
     tensors |= {"mean": nets.mean, "scale": nets.scale}
+    if nets.log is not None:
+        tensors |= {f"log/{name}": tensor for name, tensor in vars(nets.log).items()}
+    for method, learned in nets.after.items():
+        for position, of_run in enumerate(learned):
+            tensors |= {f"after/{method}/{position}/{name}": of_run[name] for name in of_run}
     runs = json.dumps(runs_as_json(nets.runs))
     write_tensors(path, tensors, {"fingerprint": nets.fingerprint, "runs": runs})
 
 
-def read_nets(path: Path) -> Nets:
+def read_nets(path: Path, stages: Mapping[str, Stage]) -> Nets:
+    """What `write_nets` wrote; networks of version 0.1.0 have neither log nor step after."""
     tensors, facts = read_tensors(path)
-    mean, scale = tensors.pop("mean"), tensors.pop("scale")
-    weights = {name.removeprefix("weights/"): tensor for name, tensor in tensors.items()}
-    runs = runs_from_json(json.loads(facts["runs"]))
-    return Nets(runs, weights, mean, scale, facts["fingerprint"])
+    return _nets(tensors, facts, stages)
 
 
-def runs_as_json(runs: tuple[Run, ...]) -> list[dict[str, Any]]:
-    return [{**vars(run), "anchors": runs_as_json(run.anchors)} for run in runs]
+def _nets(
+    tensors: Mapping[str, Tensor], facts: Mapping[str, str], stages: Mapping[str, Stage]
+) -> Nets:
+    runs = runs_from_json(json.loads(facts["runs"]), stages)
+    log = _below(tensors, "log")
+    after: dict[str, list[dict[str, Tensor]]] = {}
+    for path, tensor in _below(tensors, "after").items():
+        method, position, name = path.rsplit("/", 2)
+        after.setdefault(method, [{} for _ in runs])[int(position)][name] = tensor
+    return Nets(
+        runs=runs,
+        weights=_below(tensors, "weights"),
+        mean=tensors["mean"],
+        scale=tensors["scale"],
+        log=LossLog(**log) if log else None,
+        after=after,
+        fingerprint=facts["fingerprint"],
+    )
 
 
-def runs_from_json(content: list[dict[str, Any]]) -> tuple[Run, ...]:
+def _below(tensors: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
+    prefix = f"{name}/"
+    return {key.removeprefix(prefix): tensors[key] for key in tensors if key.startswith(prefix)}
+
+
+def runs_as_json(runs: tuple[NetRun, ...]) -> list[dict[str, Any]]:
+    return [
+        {
+            "stage_name": run.stage.name,
+            "seed": run.seed,
+            "episodes": run.episodes,
+            "held_out": run.held_out,
+            "name": run.name,
+            "fold": run.fold,
+            "anchors": runs_as_json(run.anchors),
+        }
+        for run in runs
+    ]
+
+
+def runs_from_json(
+    content: list[dict[str, Any]], stages: Mapping[str, Stage]
+) -> tuple[NetRun, ...]:
     return tuple(
-        Run(
-            **{
-                **entry,
-                "episodes": tuple(entry["episodes"]),
-                "held_out": tuple(entry["held_out"]),
-                "anchors": runs_from_json(entry["anchors"]),
-            }
+        NetRun(
+            stage=_stage(entry["stage_name"], stages),
+            seed=entry["seed"],
+            episodes=tuple(entry["episodes"]),
+            held_out=tuple(entry["held_out"]),
+            name=entry["name"],
+            fold=entry["fold"],
+            anchors=runs_from_json(entry["anchors"], stages),
         )
         for entry in content
     )
 
 
+def _stage(name: str, stages: Mapping[str, Stage]) -> Stage:
+    if name not in stages:
+        raise GoalwardError(
+            f"networks of stage {name!r} are stored here, but no method that is known has it"
+        )
+    return stages[name]
+
+
 def fingerprint(
-    recording: Recording, numbers: Hyperparameters, groups: list[tuple[Run, ...]]
+    frames: TrainingFrames, numbers: Hyperparameters, groups: list[tuple[NetRun, ...]]
 ) -> str:
     """A text that differs when a stored training is not this one: other data, runs or numbers.
 
@@ -91,9 +149,9 @@ def fingerprint(
     digest = hashlib.blake2b(digest_size=16)
     content = [numbers.as_dict(), [runs_as_json(group) for group in groups]]
     digest.update(json.dumps(content).encode())
-    digest.update(repr((recording.features.shape, recording.episode_outcome)).encode())
-    rows = np.linspace(0, recording.num_frames - 1, _FINGERPRINT_ROWS).astype(np.int64)
-    for array in (recording.episode_ends, recording.at_goal, recording.features[np.unique(rows)]):
+    digest.update(repr((frames.features.shape, frames.endings.outcomes)).encode())
+    rows = np.linspace(0, frames.num_frames - 1, _FINGERPRINT_ROWS).astype(np.int64)
+    for array in (frames.episode_ends, frames.endings.at_goal, frames.features[np.unique(rows)]):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 
@@ -107,14 +165,17 @@ class Checkpoint:
 
     folder: Path
     fingerprint: str
+    stages: Mapping[str, Stage]
 
     def finished(self, group: int) -> Nets | None:
-        """The networks of a group, if they are trained already."""
+        """The networks of a group if they are trained; what comes after is learned anew."""
         path = nets_path(self.folder, group)
         if not path.exists():
             return None
-        nets = read_nets(path)
-        return nets if nets.fingerprint == self.fingerprint else None
+        tensors, facts = read_tensors(path)
+        if facts.get("fingerprint") != self.fingerprint:
+            return None
+        return replace(_nets(tensors, facts, self.stages), after={})
 
     def finish(self, group: int, nets: Nets) -> None:
         write_nets(nets_path(self.folder, group), nets)

@@ -87,7 +87,10 @@ def _rollouts(
         )
     if features.dtype not in (np.float16, np.float32):
         features = features.astype(np.float32)
-    outcomes = [_outcome(path, str(text)) for text in arrays["outcomes"]]
+    try:
+        outcomes = [Outcome(str(text)) for text in arrays["outcomes"]]
+    except ValueError as error:
+        raise GoalwardError(f"{path}: {error}") from error
     goals = arrays.get("goal_frames", np.full(count, -1)).tolist()
     ids = [str(name) for name in arrays.get("ids", np.arange(count))]
     tasks = [str(task) for task in arrays.get("tasks", np.full(count, ""))]
@@ -112,13 +115,6 @@ def _rollouts(
     source = Source(format="features", path=str(path), label_source="outcomes")
     layout = str(arrays.get("layout", ""))
     return Rollouts(episodes, features=features, feature_layout=layout, sources=[source])
-
-
-def _outcome(path: Path, text: str) -> Outcome:
-    try:
-        return Outcome(text)
-    except ValueError as error:
-        raise GoalwardError(f"{path}: {error}; outcomes: {', '.join(Outcome)}") from error
 
 
 def _mapped(path: Path, member: str) -> npt.NDArray[Any] | None:

@@ -1,7 +1,8 @@
 """The training loop: the only one, for every method, on the CPU and on CUDA."""
 
+import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,26 +11,31 @@ import numpy.typing as npt
 import torch
 
 from goalward.devices import chosen_device
+from goalward.training.after import JudgedFrames
 from goalward.training.checkpoint import Checkpoint, fingerprint
-from goalward.training.frames import Recording
+from goalward.training.frames import TrainingFrames
 from goalward.training.inputs import FeatureRows
-from goalward.training.nets import Nets, frame_values
+from goalward.training.methods import Method
+from goalward.training.nets import LossLog, Nets, frame_values, nets_of
 from goalward.training.presets import Hyperparameters
-from goalward.training.problem import Problem, problem
-from goalward.training.runs import Run, all_runs
+from goalward.training.problem import Problem, problem_of
+from goalward.training.runs import NetRun, all_runs
 from goalward.training.step import (
     State,
+    evaluate,
+    evaluation_batches,
     folder,
     initial_state,
-    score_held_out,
     train_batch,
 )
+
+_log = logging.getLogger("goalward.training")
 
 _WARM_UP_BATCHES = 3
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrainingProgress:
     """Where a training stands. Losses are means over the runs of the group."""
 
     stages: tuple[str, ...]
@@ -49,12 +55,12 @@ class Pace:
 
 
 UNHURRIED = Pace()
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[TrainingProgress], None]
 
 
 def train(
-    recording: Recording,
-    wanted: Iterable[Run],
+    frames: TrainingFrames,
+    wanted: Iterable[NetRun],
     numbers: Hyperparameters,
     *,
     device: torch.device | str | None = None,
@@ -70,18 +76,23 @@ def train(
     """
     chosen = chosen_device(device)
     groups = [tuple(group) for wave in all_runs(list(wanted)) for group in wave]
-    rows = FeatureRows(recording.features, chosen, max_feature_bytes)
+    rows = FeatureRows(frames.features, chosen, max_feature_bytes)
     reporter = _Reporter(groups, numbers, on_progress, pace)
-    origin = fingerprint(recording, numbers, groups)
-    checkpoint = Checkpoint(checkpoint_folder, origin) if checkpoint_folder else None
+    origin = fingerprint(frames, numbers, groups)
+    stages = {run.stage.name: run.stage for group in groups for run in group}
+    checkpoint = Checkpoint(checkpoint_folder, origin, stages) if checkpoint_folder else None
     trained: list[Nets] = []
     for index, group in enumerate(groups):
         nets = checkpoint.finished(index) if checkpoint else None
-        if nets is None:
-            anchors = anchor_values(recording, rows, group, trained, numbers)
+        what = f"{', '.join(_stage_names(group))}, {_networks(group)}"
+        if nets is not None:
+            _log.info("read from checkpoint: %s", what)
+        else:
+            _log.info("training %s", what)
+            anchors = anchor_values(frames, rows, group, trained, numbers)
             dtype = torch.bfloat16 if chosen.type == "cuda" else torch.float32
-            task = problem(recording, rows, list(group), anchors, numbers, dtype)
-            nets = _train_group(task, index, checkpoint, reporter)
+            problem = problem_of(frames, rows, list(group), anchors, numbers, dtype)
+            nets = _train_group(problem, index, checkpoint, reporter)
             nets = replace(nets, fingerprint=origin)
             if checkpoint:
                 checkpoint.finish(index, nets)
@@ -89,18 +100,13 @@ def train(
     return trained
 
 
-def nets_of(run: Run, trained: list[Nets]) -> Nets:
-    """The group of networks that holds a run's."""
-    return next(nets for nets in trained if run in nets.runs)
-
-
 def anchor_values(
-    recording: Recording,
+    frames: TrainingFrames,
     rows: FeatureRows,
-    runs: tuple[Run, ...],
+    runs: tuple[NetRun, ...],
     trained: list[Nets],
     numbers: Hyperparameters,
-) -> dict[Run, npt.NDArray[np.float32]]:
+) -> dict[NetRun, npt.NDArray[np.float32]]:
     """The target functions of those runs that build on others: (frames,) each, -1 at goals.
 
     The mean over those of a run's anchors that never saw the episode, or over all where every
@@ -108,45 +114,78 @@ def anchor_values(
     network that learned its label.
     """
     needed = list(dict.fromkeys(anchor for run in runs for anchor in run.anchors))
-    values: dict[Run, npt.NDArray[np.float32]] = {}
+    values: dict[NetRun, npt.NDArray[np.float32]] = {}
     for nets in trained:
         here = [run for run in needed if run in nets.runs]
         if here:
             found = frame_values(nets.select(here), rows, numbers)
             values |= dict(zip(here, found, strict=True))
-    anchors: dict[Run, npt.NDArray[np.float32]] = {}
+    anchors: dict[NetRun, npt.NDArray[np.float32]] = {}
     for run in runs:
         if run.anchors:
-            unseen = np.stack([~recording.frames_of(anchor.episodes) for anchor in run.anchors])
+            unseen = np.stack([~frames.frames_of(anchor.episodes) for anchor in run.anchors])
             counted = np.where(unseen.any(axis=0), unseen, True)
             stacked = np.stack([values[anchor] for anchor in run.anchors])
             mean = (stacked * counted).sum(axis=0) / counted.sum(axis=0)
-            anchors[run] = np.where(recording.at_goal, -1.0, mean).astype(np.float32)
+            anchors[run] = np.where(frames.endings.at_goal, -1.0, mean).astype(np.float32)
     return anchors
 
 
+def learn_after(
+    method: Method,
+    runs: Sequence[NetRun],
+    frames: TrainingFrames,
+    trained: Sequence[Nets],
+    numbers: Hyperparameters,
+    device: torch.device | str | None = None,
+) -> list[Nets]:
+    """The trained networks with what a method's step after training learns of some runs.
+
+    The runs are those of all seeds on one task and subset. A step learns from the frames of
+    held-out episodes, or from those a run was trained on where it holds none out.
+    """
+    if method.after is None:
+        return list(trained)
+    _log.info("%s after training %s, %s", method.after.name, method.name, _networks(runs))
+    nets = nets_of(runs[0], trained)
+    rows = [np.flatnonzero(frames.frames_of(run.held_out or run.episodes)) for run in runs]
+    needed = np.unique(np.concatenate(rows))
+    features = FeatureRows(frames.features[needed], chosen_device(device), max_bytes=0)
+    values = frame_values(nets.select(runs), features, numbers)
+    judged = [
+        JudgedFrames(frames, here, value[np.searchsorted(needed, here)], bool(run.held_out))
+        for run, here, value in zip(runs, rows, values, strict=True)
+    ]
+    learned = dict(zip(runs, method.after.learn(judged, numbers), strict=True))
+    before = nets.after.get(method.name, [{}] * len(nets.runs))
+    both = [learned.get(run, known) for run, known in zip(nets.runs, before, strict=True)]
+    after = {**nets.after, method.name: both}
+    return [replace(one, after=after) if one is nets else one for one in trained]
+
+
 def _train_group(
-    task: Problem, index: int, checkpoint: Checkpoint | None, reporter: "_Reporter"
+    problem: Problem, index: int, checkpoint: Checkpoint | None, reporter: "_Reporter"
 ) -> Nets:
     stored = checkpoint.progress(index) if checkpoint else None
-    state = initial_state(task)
+    state = initial_state(problem)
     for name, tensor in (stored or {}).items():
         state[name].copy_(tensor)
-    advance = batch_trainer(task, state)
-    num_batches = task.numbers.num_batches
-    every = max(num_batches // max(task.numbers.evaluations, 1), 1)
+    batch = int(state["batch"])
+    if batch:
+        _log.info("going on after batch %d of %d", batch, problem.numbers.num_batches)
+    advance = batch_trainer(problem, state)
+    points = set(evaluation_batches(problem.numbers))
     saved = time.monotonic()
-    done = int(state["batch"])
     between_batches = True
     try:
-        while done < num_batches:
+        while batch < problem.numbers.num_batches:
             between_batches = False
             advance()
+            batch += 1
+            if batch in points:
+                evaluate(problem, state)
             between_batches = True
-            done += 1
-            if done % every == 0 or done == num_batches:
-                score_held_out(task, state)
-            reporter.report(index, task, state, done)
+            reporter.report(index, problem, state, batch)
             if checkpoint and time.monotonic() - saved > reporter.pace.save_s:
                 checkpoint.save_progress(index, state)
                 saved = time.monotonic()
@@ -156,17 +195,20 @@ def _train_group(
         raise
     weights = folder(state, "best") or folder(state, "weights")
     weights = {name: tensor.cpu() for name, tensor in weights.items()}
-    return Nets(task.runs, weights, task.mean.cpu(), task.scale.cpu())
+    losses = {name: tensor.cpu() for name, tensor in folder(state, "log").items()}
+    steps = torch.tensor(sorted(points)) * problem.numbers.gradient_steps_per_batch
+    log = LossLog(steps=steps, **losses)
+    return Nets(problem.runs, weights, problem.mean.cpu(), problem.scale.cpu(), log)
 
 
-def batch_trainer(task: Problem, state: State) -> Callable[[], None]:
+def batch_trainer(problem: Problem, state: State) -> Callable[[], None]:
     """A function that trains one batch; on CUDA it replays a graph after a few batches.
 
     The batches that warm up the graph are part of the training like any other. Features that
     stay on the host cannot be part of a graph: then every batch is launched by hand.
     """
-    if task.device.type != "cuda" or not task.rows.on_device:
-        return lambda: train_batch(task, state)
+    if problem.device.type != "cuda" or not problem.rows.on_device:
+        return lambda: train_batch(problem, state)
     stream = torch.cuda.Stream()
     graph = torch.cuda.CUDAGraph()
     calls = 0
@@ -177,12 +219,12 @@ def batch_trainer(task: Problem, state: State) -> Callable[[], None]:
         if calls <= _WARM_UP_BATCHES:
             stream.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(stream):
-                train_batch(task, state)
+                train_batch(problem, state)
             torch.cuda.current_stream().wait_stream(stream)
             return
         if calls == _WARM_UP_BATCHES + 1:
             with torch.cuda.graph(graph):
-                train_batch(task, state)
+                train_batch(problem, state)
         graph.replay()
 
     return advance
@@ -193,7 +235,7 @@ class _Reporter:
 
     def __init__(
         self,
-        groups: list[tuple[Run, ...]],
+        groups: list[tuple[NetRun, ...]],
         numbers: Hyperparameters,
         on_progress: OnProgress | None,
         pace: Pace,
@@ -205,9 +247,9 @@ class _Reporter:
         self._runs = [len(group) for group in groups]
         self._last = time.monotonic()
 
-    def report(self, index: int, task: Problem, state: State, done: int) -> None:
+    def report(self, index: int, problem: Problem, state: State, batch: int) -> None:
         now = time.monotonic()
-        last = done == task.numbers.num_batches
+        last = batch == problem.numbers.num_batches
         if self._on_progress is None or (now - self._last < self.pace.report_s and not last):
             return
         self._last = now
@@ -215,15 +257,23 @@ class _Reporter:
         total = self._numbers.num_batches
         before = sum(self._runs[:index]) * total
         held_out = None
-        if task.held_out is not None:
+        if problem.held_out is not None:
             held_out = float(state["held_out_loss"].mean())
         self._on_progress(
-            Progress(
-                stages=tuple(dict.fromkeys(run.stage_name for run in task.runs)),
-                num_runs=len(task.runs),
-                steps=(before + done * self._runs[index]) * per_batch,
+            TrainingProgress(
+                stages=_stage_names(problem.runs),
+                num_runs=len(problem.runs),
+                steps=(before + batch * self._runs[index]) * per_batch,
                 total_steps=sum(self._runs) * total * per_batch,
                 loss=float(state["loss"].mean()),
                 held_out_loss=held_out,
             )
         )
+
+
+def _stage_names(runs: Sequence[NetRun]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(run.stage.name for run in runs))
+
+
+def _networks(runs: Sequence[NetRun]) -> str:
+    return "1 network" if len(runs) == 1 else f"{len(runs)} networks"

@@ -1,12 +1,14 @@
 """What the methods need to know of recorded episodes, as flat arrays over frames."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from goalward.errors import GoalwardError
 from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.endings import Endings
 from goalward.rollouts.episode import Outcome, first_bad_row
 from goalward.targets.steps import recorded_steps
 
@@ -16,24 +18,12 @@ _ROWS_AT_A_TIME = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Recording:
-    """The frames of some rollouts and what is known of each of them.
-
-    `at_goal` marks the goal and all that was recorded after it; `steps` and `reached` are as in
-    `recorded_steps`; the rest is per frame unless it says episode.
-    """
+class TrainingFrames:
+    """The frames of some rollouts: what the networks see of them, and how their episodes ended."""
 
     features: npt.NDArray[np.floating]
-    episode_ends: IndexArray
-    episode_of: IndexArray
-    steps: IndexArray
-    reached: BoolArray
-    at_goal: BoolArray
-    at_end: BoolArray
-    timed_out: BoolArray
-    failed: BoolArray
+    endings: Endings
     episode_task: tuple[str, ...]
-    episode_outcome: tuple[Outcome, ...]
     episode_id: tuple[str, ...]
 
     @property
@@ -42,22 +32,47 @@ class Recording:
 
     @property
     def num_episodes(self) -> int:
-        return len(self.episode_ends)
+        return self.endings.num_episodes
+
+    @property
+    def episode_ends(self) -> IndexArray:
+        return self.endings.episode_ends
 
     @property
     def horizon(self) -> int:
         """The most steps between two frames of an episode."""
-        return max(int(np.diff(self.episode_ends, prepend=0).max()) - 1, 1)
+        return max(int(self.endings.lengths.max()) - 1, 1)
 
     def frames_of(self, episodes: tuple[int, ...]) -> BoolArray:
         """True on every frame of these episodes."""
         chosen = np.zeros(self.num_episodes, dtype=np.bool_)
         chosen[list(episodes)] = True
-        return chosen[self.episode_of]
+        return chosen[self.endings.episode_of]
+
+    # ---- per frame ---------------------------------------------------------------------------
+
+    @cached_property
+    def _recorded_steps(self) -> tuple[IndexArray, BoolArray]:
+        return recorded_steps(self.episode_ends, self.endings.at_goal)
+
+    @property
+    def steps(self) -> IndexArray:
+        """Steps to the goal, or to the last frame where there is none; see `recorded_steps`."""
+        return self._recorded_steps[0]
+
+    @property
+    def reached(self) -> BoolArray:
+        """True where `steps` lead to a goal."""
+        return self._recorded_steps[1]
+
+    def ended_in(self, outcome: Outcome) -> BoolArray:
+        """True on every frame of the episodes that ended so."""
+        chosen = np.array([ending is outcome for ending in self.endings.outcomes], dtype=np.bool_)
+        return chosen[self.endings.episode_of]
 
 
-def recording(rollouts: Rollouts) -> Recording:
-    """The recording of rollouts with features; an error names what is missing or broken."""
+def training_frames(rollouts: Rollouts) -> TrainingFrames:
+    """The frames of rollouts with features; an error names what is missing or broken."""
     features = rollouts.features
     if not len(rollouts):
         raise GoalwardError("there are no episodes to learn from")
@@ -66,42 +81,22 @@ def recording(rollouts: Rollouts) -> Recording:
             "the rollouts have no features; give them some with rollouts.with_features(array) "
             "or goalward.from_arrays"
         )
-    ends = rollouts.episode_ends
-    episode_of = np.repeat(np.arange(len(rollouts)), rollouts.lengths)
-    _check_finite(features, episode_of, ends, rollouts.ids)
-    steps, reached = recorded_steps(ends, rollouts.at_goal)
-    at_end = np.zeros(len(features), dtype=np.bool_)
-    at_end[ends - 1] = True
-    outcomes = rollouts.outcomes
-    return Recording(
-        features=features,
-        episode_ends=ends,
-        episode_of=episode_of,
-        steps=steps,
-        reached=reached,
-        at_goal=reached & (steps == 0),
-        at_end=at_end,
-        timed_out=(outcomes == Outcome.TIME_OUT)[episode_of],
-        failed=(outcomes == Outcome.FAILURE)[episode_of],
-        episode_task=tuple(episode.task for episode in rollouts),
-        episode_outcome=tuple(outcomes),
-        episode_id=rollouts.ids,
-    )
+    endings = rollouts.endings
+    _check_finite(features, endings, rollouts.ids)
+    tasks = tuple(episode.task for episode in rollouts)
+    return TrainingFrames(features, endings, tasks, rollouts.ids)
 
 
 def _check_finite(
-    features: npt.NDArray[np.floating],
-    episode_of: IndexArray,
-    ends: IndexArray,
-    ids: tuple[str, ...],
+    features: npt.NDArray[np.floating], endings: Endings, ids: tuple[str, ...]
 ) -> None:
     # By parts: the array may be a memory map larger than memory.
     for start in range(0, len(features), _ROWS_AT_A_TIME):
         bad = first_bad_row(features[start : start + _ROWS_AT_A_TIME])
         if bad is not None:
             frame = start + bad
-            episode = int(episode_of[frame])
-            first = int(ends[episode - 1]) if episode else 0
+            episode = int(endings.episode_of[frame])
             raise GoalwardError(
-                f"episode {ids[episode]}: features hold NaN or infinity at frame {frame - first}"
+                f"episode {ids[episode]}: features hold NaN or infinity at frame "
+                f"{int(endings.frame_in_episode[frame])}"
             )

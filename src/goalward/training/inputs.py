@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from goalward.training.compiled import fused_on_cuda
-from goalward.training.frames import Recording
+from goalward.training.frames import TrainingFrames
 from goalward.training.runs import Episodes
 
 # A file of features up to this size is read into memory when training on the CPU.
@@ -65,7 +65,7 @@ def _room_for(features: npt.NDArray[np.floating], device: torch.device) -> int:
 
 
 def standardisation(
-    recording: Recording, episode_sets: list[Episodes]
+    frames: TrainingFrames, episode_sets: list[Episodes]
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Mean and scale of every feature over each set of episodes: two arrays (sets, size).
 
@@ -74,12 +74,11 @@ def standardisation(
     would make it the loudest.
     """
     distinct = list(dict.fromkeys(episode_sets))
-    sums, squares, centre = _episode_sums(recording)
-    member = np.zeros((len(distinct), recording.num_episodes))
+    sums, squares, centre = _episode_sums(frames)
+    member = np.zeros((len(distinct), frames.num_episodes))
     for row, episodes in enumerate(distinct):
         member[row, list(episodes)] = 1
-    lengths = np.diff(recording.episode_ends, prepend=0)
-    count = (member @ lengths)[:, None]
+    count = (member @ frames.endings.lengths)[:, None]
     mean = member @ sums / count
     deviation = np.sqrt(np.maximum(member @ squares / count - mean**2, 0))
     mean += centre
@@ -88,18 +87,17 @@ def standardisation(
     return mean[index].astype(np.float32), scale[index].astype(np.float32)
 
 
-def _episode_sums(recording: Recording) -> tuple[npt.NDArray[Any], ...]:
+def _episode_sums(frames: TrainingFrames) -> tuple[npt.NDArray[Any], ...]:
     """Per episode the sum and the sum of squares of features about their mean over all."""
-    size = recording.features.shape[1]
-    ends = recording.episode_ends.tolist()
-    starts = [0, *ends[:-1]]
+    size = frames.features.shape[1]
+    starts, ends = frames.endings.starts.tolist(), frames.episode_ends.tolist()
     total = np.zeros(size)
     for start, end in zip(starts, ends, strict=True):
-        total += recording.features[start:end].sum(axis=0, dtype=np.float64)
-    centre = total / recording.num_frames
+        total += frames.features[start:end].sum(axis=0, dtype=np.float64)
+    centre = total / frames.num_frames
     sums, squares = np.empty((len(ends), size)), np.empty((len(ends), size))
     for episode, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        centred = recording.features[start:end] - centre
+        centred = frames.features[start:end] - centre
         sums[episode] = centred.sum(axis=0)
         squares[episode] = np.einsum("fs,fs->s", centred, centred)
     return sums, squares, centre

@@ -1,26 +1,28 @@
-"""The methods, as data: a name stands for stages, a stage for a target, a loss and an output."""
+"""The methods, as data: a name stands for stages, a stage for a target and an output."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
 from goalward.errors import GoalwardError
-from goalward.targets.bins import NUM_BINS
+from goalward.rollouts.episode import Outcome
 from goalward.targets.exact import exact_liveness, exact_td
 from goalward.targets.liveness import liveness_target, sparse_target_function, steps_to_goal
 from goalward.targets.monte_carlo import monte_carlo_return, steps_from_return
 from goalward.targets.td import steps_from_td, td_target
-from goalward.training.frames import Recording
+from goalward.training.after import AfterTraining, Learned
+from goalward.training.frames import TrainingFrames
+from goalward.training.outputs import BINS, HAZARD, VALUE, Output
 from goalward.training.presets import Hyperparameters
 
 FloatArray = npt.NDArray[np.floating[Any]]
-# (recording, anchor values (runs, frames) or None, hyper-parameters) -> (frames,) or (runs, frames)
-Table = Callable[[Recording, Any, Hyperparameters], FloatArray]
+# (frames, anchor values (runs, frames) or None, hyper-parameters) -> (frames,) or (runs, frames)
+Table = Callable[[TrainingFrames, Any, Hyperparameters], FloatArray]
 # (table at the rows, V(s'), at_goal, at_end, hyper-parameters) -> target, all (runs, batch)
 Backup = Callable[[Tensor, Tensor, Tensor, Tensor, Hyperparameters], Tensor]
 
@@ -37,7 +39,7 @@ class Stage:
 
     name: str
     table: Table
-    output: Literal["value", "bins", "hazard"] = "value"
+    output: Output = VALUE
     backup: Backup | None = None
     exact: Table | None = None
     lowest: float = -1.0
@@ -46,16 +48,43 @@ class Stage:
         steps_to_goal(value, _set(numbers.discount))
     )
 
-    def output_size(self, numbers: Hyperparameters) -> int:
-        if self.output == "bins":
-            return NUM_BINS
-        if self.output == "hazard":
-            return min(numbers.survival_bins, int(_set(numbers.survival_max_steps)))
-        return 1
-
     @property
     def held_out_table(self) -> Table:
         return self.exact or self.table
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to learn a value function: stages, one after the other, and perhaps a step after them.
+
+    The value of one stage is the anchor of the next; that of the last one, after the step `after`
+    training if there is one, is the method's.
+    """
+
+    name: str
+    stages: tuple[Stage, ...]
+    after: AfterTraining | None = None
+
+    def __post_init__(self) -> None:
+        if not self.stages:
+            raise ValueError(f"method {self.name!r} has no stages")
+
+    def finished(
+        self, value: npt.NDArray[np.float32], learned: Sequence[Learned], numbers: Hyperparameters
+    ) -> npt.NDArray[np.float32]:
+        """What the networks of the last stage say, (runs, frames), after the step after training.
+
+        `learned` holds what the step remembers of each run; values stay in the stage's range.
+        """
+        if self.after is None:
+            return value
+        last = self.stages[-1]
+        after = self.after.apply(value, learned, numbers)
+        return np.clip(after, last.lowest, last.highest).astype(np.float32)
+
+    def steps(self, value: FloatArray, numbers: Hyperparameters) -> FloatArray:
+        """How many steps from success its values say the policy is."""
+        return self.stages[-1].steps(value, numbers)
 
 
 def _set(number: float | None) -> float:
@@ -68,43 +97,43 @@ def _set(number: float | None) -> float:
 # ---- tables -----------------------------------------------------------------------------------
 
 
-def _sparse(recording: Recording, anchor: Any, numbers: Hyperparameters) -> FloatArray:
-    return sparse_target_function(recording.at_goal)
+def _sparse(frames: TrainingFrames, anchor: Any, numbers: Hyperparameters) -> FloatArray:
+    return sparse_target_function(frames.endings.at_goal)
 
 
-def _anchor(recording: Recording, anchor: Any, numbers: Hyperparameters) -> FloatArray:
+def _anchor(frames: TrainingFrames, anchor: Any, numbers: Hyperparameters) -> FloatArray:
     return anchor
 
 
-def _exact_sparse(recording: Recording, anchor: Any, numbers: Hyperparameters) -> FloatArray:
-    return _exact_anchor(recording, _sparse(recording, anchor, numbers), numbers)
+def _exact_sparse(frames: TrainingFrames, anchor: Any, numbers: Hyperparameters) -> FloatArray:
+    return _exact_anchor(frames, _sparse(frames, anchor, numbers), numbers)
 
 
-def _exact_anchor(recording: Recording, anchor: Any, numbers: Hyperparameters) -> FloatArray:
-    ends, discount = recording.episode_ends, _set(numbers.discount)
-    return exact_liveness(anchor, ends, recording.at_goal, discount)
+def _exact_anchor(frames: TrainingFrames, anchor: Any, numbers: Hyperparameters) -> FloatArray:
+    ends, discount = frames.episode_ends, _set(numbers.discount)
+    return exact_liveness(anchor, ends, frames.endings.at_goal, discount)
 
 
-def _exact_td(recording: Recording, anchor: Any, numbers: Hyperparameters) -> FloatArray:
+def _exact_td(frames: TrainingFrames, anchor: Any, numbers: Hyperparameters) -> FloatArray:
     return exact_td(
-        recording.episode_ends,
-        recording.at_goal,
+        frames.episode_ends,
+        frames.endings.at_goal,
         _set(numbers.td_discount),
         _set(numbers.td_normaliser),
     )
 
 
-def _return(recording: Recording, anchor: Any, numbers: Hyperparameters) -> FloatArray:
+def _return(frames: TrainingFrames, anchor: Any, numbers: Hyperparameters) -> FloatArray:
     return monte_carlo_return(
-        recording.episode_ends, recording.at_goal, _set(numbers.mc_normaliser)
+        frames.episode_ends, frames.endings.at_goal, _set(numbers.mc_normaliser)
     )
 
 
-def _observed_steps(recording: Recording, anchor: Any, numbers: Hyperparameters) -> FloatArray:
+def _observed_steps(frames: TrainingFrames, anchor: Any, numbers: Hyperparameters) -> FloatArray:
     """Steps to the goal; -1 - steps where the clock ran out first; -inf after a failure."""
-    steps = recording.steps.astype(np.float64)
-    censored = np.where(recording.failed, -np.inf, -1 - steps)
-    return np.where(recording.reached, steps, censored)
+    steps = frames.steps.astype(np.float64)
+    censored = np.where(frames.ended_in(Outcome.FAILURE), -np.inf, -1 - steps)
+    return np.where(frames.reached, steps, censored)
 
 
 # ---- backups ----------------------------------------------------------------------------------
@@ -151,8 +180,8 @@ TD = Stage(
     steps=_td_steps,
 )
 MC = Stage("mc", _return, highest=0.0, steps=_return_steps)
-MC_DIST = Stage("mc-dist", _return, output="bins", highest=0.0, steps=_return_steps)
-SURVIVAL = Stage("survival", _observed_steps, output="hazard")
+MC_DIST = Stage("mc-dist", _return, output=BINS, highest=0.0, steps=_return_steps)
+SURVIVAL = Stage("survival", _observed_steps, output=HAZARD)
 
 STAGES: Mapping[str, Stage] = MappingProxyType(
     {
@@ -170,24 +199,53 @@ STAGES: Mapping[str, Stage] = MappingProxyType(
     }
 )
 
-# The value of one stage is the anchor of the next. Stages of the same name, seed and episodes are
-# trained once: the first stage of `liveness` is `liveness-nb`.
-METHODS: Mapping[str, tuple[Stage, ...]] = MappingProxyType(
+# Stages of the same name, seed and episodes are trained once: the first stage of `liveness` is
+# `liveness-nb`.
+METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "liveness": (SPARSE, BOOTSTRAP),
-        "liveness-nb": (SPARSE,),
-        "td": (TD,),
-        "mc": (MC,),
-        "mc-dist": (MC_DIST,),
-        "liveness-exact": (SPARSE_EXACT, BOOTSTRAP_EXACT),
-        "liveness-nb-exact": (SPARSE_EXACT,),
-        "survival": (SURVIVAL,),
+        method.name: method
+        for method in (
+            Method("liveness", (SPARSE, BOOTSTRAP)),
+            Method("liveness-nb", (SPARSE,)),
+            Method("td", (TD,)),
+            Method("mc", (MC,)),
+            Method("mc-dist", (MC_DIST,)),
+            Method("liveness-exact", (SPARSE_EXACT, BOOTSTRAP_EXACT)),
+            Method("liveness-nb-exact", (SPARSE_EXACT,)),
+            Method("survival", (SURVIVAL,)),
+        )
     }
 )
 
 
-def stages_of(method: str) -> tuple[Stage, ...]:
-    """The stages of a method; an unknown name lists the ones there are."""
+def find_method(method: str | Method) -> Method:
+    """A method by its name, or as it was given; an unknown name lists the ones there are."""
+    if isinstance(method, Method):
+        return method
     if method not in METHODS:
         raise GoalwardError(f"no method {method!r}; methods: {', '.join(METHODS)}")
     return METHODS[method]
+
+
+def known_methods(given: Iterable[Method] = ()) -> dict[str, Method]:
+    """The methods there are and those that were given, by name.
+
+    Networks are stored under the names of methods and stages, and a run's random numbers come
+    from the name of its stage: one name cannot stand for two.
+    """
+    methods = dict(METHODS)
+    for method in given:
+        if methods.setdefault(method.name, method) != method:
+            raise GoalwardError(f"two methods are called {method.name!r}: give one another name")
+    stages_by_name(methods.values())
+    return methods
+
+
+def stages_by_name(methods: Iterable[Method]) -> dict[str, Stage]:
+    """Every stage of some methods."""
+    stages: dict[str, Stage] = {}
+    for method in methods:
+        for stage in method.stages:
+            if stages.setdefault(stage.name, stage) != stage:
+                raise GoalwardError(f"two stages are called {stage.name!r}: give one another name")
+    return stages

@@ -1,7 +1,8 @@
-"""Trained networks of several runs, and the values they give."""
+"""Trained networks of several runs, and what they say of frames."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -9,35 +10,55 @@ import torch
 from torch import Tensor
 
 from goalward.errors import GoalwardError
+from goalward.training.after import Learned
 from goalward.training.inputs import FeatureRows, standardised
-from goalward.training.losses import value_of
+from goalward.training.outputs import StepsOf
 from goalward.training.presets import Hyperparameters
-from goalward.training.runs import Run
+from goalward.training.runs import NetRun
 from goalward.training.value_net import Weights, net_outputs, some_runs
 
+FloatArray = npt.NDArray[np.float32]
 # Standardised inputs held at once: 128 MiB.
 _NUMBERS_AT_A_TIME = 1 << 25
+
+
+@dataclass(frozen=True, eq=False)
+class LossLog:
+    """The losses of runs in the course of their training; NaN where there was nothing to score.
+
+    `steps` (points,) are gradient steps. `loss` (runs, points) is the mean over the steps since
+    the point before, on the frames that were drawn, weighted as they were, against the targets
+    of the moment. `held_out_loss` (runs, points) is that of the held-out episodes at the point.
+    """
+
+    steps: Tensor
+    loss: Tensor
+    held_out_loss: Tensor
 
 
 @dataclass(frozen=True, eq=False)
 class Nets:
     """The networks of runs with one kind of output: weights and input scaling, runs on axis 0.
 
-    `mean` and `scale` are (runs, 1, size). `fingerprint` says which training they come from.
+    `mean` and `scale` are (runs, 1, size). `log` is None where none was stored. `after` holds,
+    by method, what its step after training learned of each run. `fingerprint` says which
+    training they come from.
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[NetRun, ...]
     weights: Weights
     mean: Tensor
     scale: Tensor
+    log: LossLog | None = None
+    after: Mapping[str, Sequence[Learned]] = field(default_factory=lambda: MappingProxyType({}))
     fingerprint: str = ""
 
     @property
     def input_size(self) -> int:
         return self.mean.shape[-1]
 
-    def select(self, runs: Sequence[Run]) -> "Nets":
-        """The networks of these runs, in this order."""
+    def select(self, runs: Sequence[NetRun]) -> "Nets":
+        """The networks of these runs, in this order; without their log."""
         chosen = [self.runs.index(run) for run in runs]
         return replace(
             self,
@@ -45,6 +66,8 @@ class Nets:
             weights=some_runs(self.weights, chosen),
             mean=self.mean[chosen],
             scale=self.scale[chosen],
+            log=None,
+            after={name: [learned[i] for i in chosen] for name, learned in self.after.items()},
         )
 
     def to(self, device: torch.device) -> "Nets":
@@ -54,28 +77,60 @@ class Nets:
         )
 
 
+def nets_of(run: NetRun, trained: Sequence[Nets]) -> Nets:
+    """The group of networks that holds a run's."""
+    return next(nets for nets in trained if run in nets.runs)
+
+
 @torch.no_grad()
-def frame_values(
-    nets: Nets, rows: FeatureRows, numbers: Hyperparameters
-) -> npt.NDArray[np.float32]:
+def frame_values(nets: Nets, rows: FeatureRows, numbers: Hyperparameters) -> FloatArray:
     """The value of every frame by every network, within the range of its stage: (runs, frames).
 
     Always in float32, wherever and however the networks were trained.
     """
+    stages = [run.stage for run in nets.runs]
+    value = stages[0].output.value(numbers, rows.device)
+    parts = [value(outputs).cpu().numpy() for outputs in _outputs(nets, rows)]
+    lowest = np.array([[stage.lowest] for stage in stages], dtype=np.float32)
+    highest = np.array([[stage.highest] for stage in stages], dtype=np.float32)
+    return np.clip(np.concatenate(parts, axis=1), lowest, highest)
+
+
+@torch.no_grad()
+def frame_chances(
+    nets: Nets,
+    rows: FeatureRows,
+    numbers: Hyperparameters,
+    steps: FloatArray,
+    steps_of: StepsOf,
+    num_steps: float,
+) -> FloatArray:
+    """How likely every network holds success within some steps of every frame: (runs, frames).
+
+    `steps` (runs, frames) are those that the values of the frames stand for, by `steps_of`; a
+    network that says nothing but a value is sure of them.
+    """
+    chance = nets.runs[0].stage.output.chance(numbers, rows.device, steps_of)
+    parts: list[FloatArray] = []
+    start = 0
+    for outputs in _outputs(nets, rows):
+        end = start + outputs.shape[1]
+        here = torch.from_numpy(steps[:, start:end]).to(rows.device)
+        parts.append(chance(outputs, here, num_steps).float().cpu().numpy())
+        start = end
+    return np.concatenate(parts, axis=1)
+
+
+def _outputs(nets: Nets, rows: FeatureRows) -> Iterator[Tensor]:
+    """What the networks say of all rows, (runs, rows, outputs) for some of them at a time."""
     if rows.size != nets.input_size:
         raise GoalwardError(
             f"the networks were trained on {nets.input_size} features per frame, "
             f"these frames have {rows.size}"
         )
     nets = nets.to(rows.device)
-    stages = [run.stage for run in nets.runs]
-    value = value_of(stages[0].output, numbers, rows.device)
-    size = max(_NUMBERS_AT_A_TIME // (rows.size * len(stages)), 64)
-    parts: list[npt.NDArray[np.float32]] = []
+    size = max(_NUMBERS_AT_A_TIME // (rows.size * len(nets.runs)), 64)
     for start in range(0, rows.num_frames, size):
         block = rows.block(start, start + size)[None]
         inputs = standardised(block, nets.mean, nets.scale, torch.float32)
-        parts.append(value(net_outputs(nets.weights, inputs)).cpu().numpy())
-    lowest = np.array([[stage.lowest] for stage in stages], dtype=np.float32)
-    highest = np.array([[stage.highest] for stage in stages], dtype=np.float32)
-    return np.clip(np.concatenate(parts, axis=1), lowest, highest)
+        yield net_outputs(nets.weights, inputs)

@@ -1,6 +1,6 @@
 """Everything that stays the same while a group of runs trains, as tensors on one device."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,14 +9,15 @@ import torch
 from torch import Tensor
 
 from goalward.errors import GoalwardError
-from goalward.training.frames import Recording
+from goalward.rollouts.episode import Outcome
+from goalward.training.frames import TrainingFrames
 from goalward.training.inputs import FeatureRows, standardisation
-from goalward.training.losses import FrameLoss, frame_loss, value_of
 from goalward.training.methods import Stage
+from goalward.training.outputs import FrameLoss, ValueOf
 from goalward.training.presets import Hyperparameters
-from goalward.training.runs import Run
+from goalward.training.runs import NetRun
 
-AnchorValues = Mapping[Run, npt.NDArray[np.float32]]
+AnchorValues = Mapping[NetRun, npt.NDArray[np.float32]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class Problem:
     (runs, rows) with `held_out_share` (runs, rows) adding up to 1; the rest (runs, 1).
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[NetRun, ...]
     numbers: Hyperparameters
     rows: FeatureRows
     dtype: torch.dtype
@@ -56,7 +57,7 @@ class Problem:
     highest: Tensor
     held_out: Tensor | None
     held_out_share: Tensor | None
-    value: Callable[[Tensor], Tensor]
+    value: ValueOf
     loss: FrameLoss
 
     @property
@@ -75,27 +76,28 @@ class Problem:
 
     @property
     def output_size(self) -> int:
-        return self.runs[0].stage.output_size(self.numbers)
+        return self.runs[0].stage.output.size(self.numbers)
 
 
-def problem(
-    recording: Recording,
+def problem_of(
+    frames: TrainingFrames,
     rows: FeatureRows,
-    runs: list[Run],
+    runs: list[NetRun],
     anchors: AnchorValues,
     numbers: Hyperparameters,
     dtype: torch.dtype,
 ) -> Problem:
     """The problem of a group of runs; `anchors` has (frames,) values for runs that need them."""
     device = rows.device
-    trained_on = np.stack([_trained_on(recording, run, numbers) for run in runs])
-    for run, frames in zip(runs, trained_on, strict=True):
-        if not frames.any():
+    trained_on = np.stack([_trained_on(frames, run, numbers) for run in runs])
+    for run, chosen in zip(runs, trained_on, strict=True):
+        if not chosen.any():
             raise GoalwardError(f"{_name(run)}: no frame has a target to learn")
-    mean, scale = standardisation(recording, [run.episodes for run in runs])
+    mean, scale = standardisation(frames, [run.episodes for run in runs])
     if not numbers.standardise:
         mean, scale = np.zeros_like(mean), np.ones_like(scale)
-    held_out, share = _held_out(recording, runs)
+    held_out, share = _held_out(frames, runs)
+    output = runs[0].stage.output
 
     def column(values: list[float], dtype: torch.dtype = torch.float32) -> Tensor:
         return torch.tensor(values, dtype=dtype, device=device)[:, None]
@@ -105,10 +107,10 @@ def problem(
         numbers=numbers,
         rows=rows,
         dtype=dtype,
-        parts=_parts(recording, runs, anchors, numbers, device),
+        parts=_parts(frames, runs, anchors, numbers, device),
         num_backups=sum(run.stage.backup is not None for run in runs),
-        at_goal=torch.from_numpy(recording.at_goal).to(device),
-        at_end=torch.from_numpy(recording.at_end).to(device),
+        at_goal=torch.from_numpy(frames.endings.at_goal).to(device),
+        at_end=torch.from_numpy(frames.endings.at_end).to(device),
         first_mass=torch.from_numpy(trained_on).float().to(device),
         num_frames=column(trained_on.sum(1).tolist(), torch.int64),
         run_keys=column([run.integer("replay") for run in runs], torch.int64),
@@ -119,22 +121,24 @@ def problem(
         highest=column([run.stage.highest for run in runs]),
         held_out=None if held_out is None else held_out.to(device),
         held_out_share=None if share is None else share.to(device),
-        value=value_of(runs[0].stage.output, numbers, device),
-        loss=frame_loss(runs[0].stage.output, numbers, device),
+        value=output.value(numbers, device),
+        loss=output.loss(numbers, device),
     )
 
 
-def _trained_on(recording: Recording, run: Run, numbers: Hyperparameters) -> npt.NDArray[np.bool_]:
-    frames = recording.frames_of(run.episodes)
+def _trained_on(
+    frames: TrainingFrames, run: NetRun, numbers: Hyperparameters
+) -> npt.NDArray[np.bool_]:
+    chosen = frames.frames_of(run.episodes)
     if run.stage.backup is not None and numbers.time_out == "open":
         # What follows is not known to be bad: the frame has no target, and is never drawn.
-        frames &= ~(recording.timed_out & recording.at_end)
-    return frames
+        chosen &= ~(frames.ended_in(Outcome.TIME_OUT) & frames.endings.at_end)
+    return chosen
 
 
 def _parts(
-    recording: Recording,
-    runs: list[Run],
+    frames: TrainingFrames,
+    runs: list[NetRun],
     anchors: AnchorValues,
     numbers: Hyperparameters,
     device: torch.device,
@@ -143,7 +147,7 @@ def _parts(
     start = 0
     while start < len(runs):
         stage = runs[start].stage
-        here = [run for run in runs[start:] if run.stage is stage]
+        here = [run for run in runs[start:] if run.stage == stage]
         anchor = np.stack([anchors[run] for run in here]) if here[0].anchors else None
 
         def tensor(table: npt.NDArray[np.floating]) -> Tensor:
@@ -153,8 +157,8 @@ def _parts(
             Part(
                 stage=stage,
                 runs=slice(start, start + len(here)),
-                table=tensor(stage.table(recording, anchor, numbers)),
-                held_out_table=tensor(stage.held_out_table(recording, anchor, numbers)),
+                table=tensor(stage.table(frames, anchor, numbers)),
+                held_out_table=tensor(stage.held_out_table(frames, anchor, numbers)),
             )
         )
         start += len(here)
@@ -162,7 +166,7 @@ def _parts(
 
 
 def _window_position(
-    runs: list[Run],
+    runs: list[NetRun],
     trained_on: npt.NDArray[np.bool_],
     numbers: Hyperparameters,
     device: torch.device,
@@ -178,20 +182,22 @@ def _window_position(
     return torch.from_numpy(position).to(device)
 
 
-def _held_out(recording: Recording, runs: list[Run]) -> tuple[Tensor, Tensor] | tuple[None, None]:
+def _held_out(
+    frames: TrainingFrames, runs: list[NetRun]
+) -> tuple[Tensor, Tensor] | tuple[None, None]:
     """Rows of the held-out frames, padded to one length, and each one's share of the mean."""
-    frames = [np.flatnonzero(recording.frames_of(run.held_out)) for run in runs]
-    longest = max(len(rows) for rows in frames)
+    held_out_rows = [np.flatnonzero(frames.frames_of(run.held_out)) for run in runs]
+    longest = max(len(held_out) for held_out in held_out_rows)
     if longest == 0:
         return None, None
     rows = torch.zeros(len(runs), longest, dtype=torch.int64)
     share = torch.zeros(len(runs), longest)
-    for run, held_out in enumerate(frames):
+    for run, held_out in enumerate(held_out_rows):
         rows[run, : len(held_out)] = torch.from_numpy(held_out)
         share[run, : len(held_out)] = 1 / max(len(held_out), 1)
     return rows, share
 
 
-def _name(run: Run) -> str:
+def _name(run: NetRun) -> str:
     task = f", task {run.name}" if run.name else ""
-    return f"stage {run.stage_name}, seed {run.seed}{task}"
+    return f"stage {run.stage.name}, seed {run.seed}{task}"

@@ -9,15 +9,15 @@ import numpy as np
 from goalward.errors import GoalwardError
 from goalward.rollouts.episode import Outcome
 from goalward.seeds import generator
-from goalward.training.frames import Recording
-from goalward.training.methods import STAGES, Stage, stages_of
+from goalward.training.frames import TrainingFrames
+from goalward.training.methods import STAGES, Method, Stage
 from goalward.training.presets import Hyperparameters
 
 Episodes = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Run:
+class NetRun:
     """One network to be trained: a stage, a seed and the episodes it sees (by position).
 
     Two equal runs are the same network and are trained once. `anchors` are the runs whose values
@@ -25,17 +25,13 @@ class Run:
     depend on stage, seed, name and fold alone, and so not on its company.
     """
 
-    stage_name: str
+    stage: Stage
     seed: int
     episodes: Episodes
     held_out: Episodes = ()
     name: str = ""
     fold: int = -1
-    anchors: tuple["Run", ...] = ()
-
-    @property
-    def stage(self) -> Stage:
-        return STAGES[self.stage_name]
+    anchors: tuple["NetRun", ...] = ()
 
     @property
     def wave(self) -> int:
@@ -44,73 +40,73 @@ class Run:
 
     def integer(self, purpose: str) -> int:
         """A random 32-bit integer for one purpose."""
-        names = (purpose, self.stage_name, self.name, self.fold)
+        names = (purpose, self.stage.name, self.name, self.fold)
         return int(generator(self.seed, *names).integers(1 << 32))
 
 
 def plan_run(
-    recording: Recording,
-    method: str,
+    frames: TrainingFrames,
+    method: Method,
     seed: int,
     episodes: Sequence[int],
     numbers: Hyperparameters,
     name: str = "",
-) -> Run:
+) -> NetRun:
     """The run that answers for a method on some episodes, with the runs it builds on."""
-    trained, held_out = _split(recording, tuple(episodes), numbers.held_out_fraction, seed, name)
-    *earlier, last = stages_of(method)
-    anchors: tuple[Run, ...] = ()
+    trained, held_out = _split(frames, tuple(episodes), numbers.held_out_fraction, seed, name)
+    *earlier, last = method.stages
+    anchors: tuple[NetRun, ...] = ()
     for stage in earlier:
-        seen = _anchor_episodes(recording, trained, numbers)
-        folds = _folds(recording, seen, numbers.cross_fit, seed, name)
+        seen = _anchor_episodes(frames, trained, numbers)
+        folds = _folds(frames, seen, numbers.cross_fit, seed, name)
         anchors = tuple(
-            Run(stage.name, seed, kept, held_out, name, fold, anchors) for fold, kept in folds
+            NetRun(stage, seed, kept, held_out, name, fold, anchors) for fold, kept in folds
         )
-    return Run(last.name, seed, trained, held_out, name, anchors=anchors)
+    return NetRun(last, seed, trained, held_out, name, anchors=anchors)
 
 
-def all_runs(wanted: Sequence[Run]) -> list[list[list[Run]]]:
+def all_runs(wanted: Sequence[NetRun]) -> list[list[list[NetRun]]]:
     """Every run there is to train, each once: waves of groups of runs.
 
     A wave builds on earlier ones. The runs of a group have the same output, stand next to those
     of their stage, and those whose targets go through the network come first: one slice of the
     stacked networks serves each purpose.
     """
-    found: dict[Run, None] = {}
+    found: dict[NetRun, None] = {}
 
-    def visit(run: Run) -> None:
+    def visit(run: NetRun) -> None:
         for anchor in run.anchors:
             visit(anchor)
         found.setdefault(run)
 
     for run in wanted:
         visit(run)
-    order = list(STAGES)
-    waves: list[list[list[Run]]] = []
+    order = list(dict.fromkeys([*STAGES, *(run.stage.name for run in found)]))
+    waves: list[list[list[NetRun]]] = []
     for wave in range(1 + max(run.wave for run in found)):
         here = [run for run in found if run.wave == wave]
-        here.sort(key=lambda run: (run.stage.backup is None, order.index(run.stage_name)))
+        here.sort(key=lambda run: (run.stage.backup is None, order.index(run.stage.name)))
         outputs = dict.fromkeys(run.stage.output for run in here)
         waves.append([[run for run in here if run.stage.output == output] for output in outputs])
     return waves
 
 
 def episodes_by_task(
-    recording: Recording, positions: Sequence[int] | None = None
+    frames: TrainingFrames, positions: Sequence[int] | None = None
 ) -> dict[str, Episodes]:
     """Positions of the episodes of every task; a task is a value function of its own.
 
     Of all episodes, or of those at some positions.
     """
     tasks: dict[str, list[int]] = {}
-    for position in range(recording.num_episodes) if positions is None else positions:
-        tasks.setdefault(recording.episode_task[position], []).append(position)
+    for position in range(frames.num_episodes) if positions is None else positions:
+        tasks.setdefault(frames.episode_task[position], []).append(position)
     return {task: tuple(positions) for task, positions in tasks.items()}
 
 
-def warn_of_one_class(recording: Recording, episodes: Episodes, name: str) -> None:
+def warn_of_one_class(frames: TrainingFrames, episodes: Episodes, name: str) -> None:
     """A value function of one outcome alone is a constant, or a clock; say so."""
-    outcomes = {recording.episode_outcome[episode] == Outcome.SUCCESS for episode in episodes}
+    outcomes = {frames.endings.outcomes[episode] == Outcome.SUCCESS for episode in episodes}
     if len(outcomes) == 1:
         kind = "a success" if outcomes.pop() else "no success"
         where = f" of task {name!r}" if name else ""
@@ -121,18 +117,18 @@ def warn_of_one_class(recording: Recording, episodes: Episodes, name: str) -> No
 
 
 def _split(
-    recording: Recording, episodes: Episodes, held_out_fraction: float, seed: int, name: str
+    frames: TrainingFrames, episodes: Episodes, held_out_fraction: float, seed: int, name: str
 ) -> tuple[Episodes, Episodes]:
     """Episodes to train on and episodes to stop by, every outcome in the same proportion."""
     held_out: set[int] = set()
-    for outcome, positions in _by_outcome(recording, episodes).items():
+    for outcome, positions in _by_outcome(frames, episodes).items():
         shuffled = generator(seed, "held_out", name, outcome).permutation(positions)
         held_out |= set(shuffled[: int(held_out_fraction * len(positions))].tolist())
     return tuple(e for e in episodes if e not in held_out), tuple(sorted(held_out))
 
 
 def _folds(
-    recording: Recording, episodes: Episodes, num_folds: int, seed: int, name: str
+    frames: TrainingFrames, episodes: Episodes, num_folds: int, seed: int, name: str
 ) -> list[tuple[int, Episodes]]:
     """(fold, the episodes outside it), or all of them once where there is nothing to fold."""
     if num_folds == 0:
@@ -140,7 +136,7 @@ def _folds(
     if len(episodes) < num_folds:
         raise GoalwardError(f"{len(episodes)} episodes do not make {num_folds} folds")
     fold_of: dict[int, int] = {}
-    for outcome, positions in _by_outcome(recording, episodes).items():
+    for outcome, positions in _by_outcome(frames, episodes).items():
         shuffled = generator(seed, "folds", name, outcome).permutation(positions)
         # Going on where the last outcome stopped keeps the folds even.
         first = len(fold_of)
@@ -149,17 +145,17 @@ def _folds(
 
 
 def _anchor_episodes(
-    recording: Recording, episodes: Episodes, numbers: Hyperparameters
+    frames: TrainingFrames, episodes: Episodes, numbers: Hyperparameters
 ) -> Episodes:
     if numbers.anchor_frames == "all":
         return episodes
-    successes = tuple(e for e in episodes if recording.episode_outcome[e] == Outcome.SUCCESS)
+    successes = tuple(e for e in episodes if frames.endings.outcomes[e] == Outcome.SUCCESS)
     # Without a success there is no anchor either way: every frame is worth 1.
     return successes or episodes
 
 
-def _by_outcome(recording: Recording, episodes: Episodes) -> dict[str, list[int]]:
+def _by_outcome(frames: TrainingFrames, episodes: Episodes) -> dict[str, list[int]]:
     groups: dict[str, list[int]] = {}
     for episode in episodes:
-        groups.setdefault(str(recording.episode_outcome[episode]), []).append(episode)
+        groups.setdefault(str(frames.endings.outcomes[episode]), []).append(episode)
     return {outcome: list(np.array(groups[outcome])) for outcome in sorted(groups)}

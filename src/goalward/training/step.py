@@ -5,6 +5,7 @@ from torch import Tensor
 
 from goalward.training import replay
 from goalward.training.adam import adam_step, adam_step_with_copy
+from goalward.training.presets import Hyperparameters
 from goalward.training.problem import Problem
 from goalward.training.value_net import NetShape, Weights, initial_weights, net_outputs, some_runs
 
@@ -21,9 +22,13 @@ def initial_state(problem: Problem) -> State:
     ]
     weights = initial_weights(shape, generators)
     num_runs = len(problem.runs)
+    nothing_logged = torch.full((num_runs, len(evaluation_batches(numbers))), torch.nan)
     state: State = {
         "batch": torch.tensor(0),
         "loss": torch.zeros(num_runs),
+        "sum_of_losses": torch.zeros(num_runs),
+        "log/loss": nothing_logged,
+        "log/held_out_loss": nothing_logged.clone(),
         "held_out_loss": torch.full((num_runs,), torch.inf),
         "mass": problem.first_mass.clone(),
     }
@@ -38,6 +43,16 @@ def initial_state(problem: Problem) -> State:
         if numbers.lagged_tau:
             state[f"lagged/{name}"] = tensor.clone()
     return {name: tensor.to(problem.device) for name, tensor in state.items()}
+
+
+def evaluation_batches(numbers: Hyperparameters) -> list[int]:
+    """After how many batches losses are logged and held-out episodes scored: the last is one.
+
+    >>> evaluation_batches(Hyperparameters(num_steps=18, evaluations=4))
+    [2, 4, 6, 8, 9]
+    """
+    every = max(numbers.num_batches // max(numbers.evaluations, 1), 1)
+    return sorted({*range(every, numbers.num_batches + 1, every), numbers.num_batches})
 
 
 def folder(state: State, name: str) -> Weights:
@@ -72,6 +87,7 @@ def train_batch(problem: Problem, state: State) -> None:
                 problem, state, runs, inputs, target[runs], importance[runs], steps_before
             )
             state["loss"][runs] = loss
+            state["sum_of_losses"][runs] += loss
         mass = replay.priority_mass(error, numbers.priority_exponent, numbers.priority_floor)
         state["mass"][runs].scatter_(1, rows[runs], mass)
     state["batch"] += 1
@@ -198,10 +214,29 @@ def _move_lagged(problem: Problem, state: State) -> None:
 
 
 @torch.no_grad()
-def score_held_out(problem: Problem, state: State) -> None:
-    """Score the held-out episodes and keep the weights of the runs that never did better."""
+def evaluate(problem: Problem, state: State) -> None:
+    """Score the held-out episodes, if there are any, and log where the losses stand.
+
+    To be called after the batches that `evaluation_batches` names.
+    """
+    held_out_loss = score_held_out(problem, state)
+    points = evaluation_batches(problem.numbers)
+    point = points.index(int(state["batch"]))
+    num_batches = points[point] - (points[point - 1] if point else 0)
+    num_steps = num_batches * problem.numbers.gradient_steps_per_batch
+    state["log/loss"][:, point] = state["sum_of_losses"] / num_steps
+    state["log/held_out_loss"][:, point] = held_out_loss
+    state["sum_of_losses"].zero_()
+
+
+@torch.no_grad()
+def score_held_out(problem: Problem, state: State) -> Tensor:
+    """Score the held-out episodes and keep the weights of the runs that never did better.
+
+    Returns the loss of every run, NaN for those that hold nothing out.
+    """
     if problem.held_out is None or problem.held_out_share is None:
-        return
+        return torch.full_like(state["held_out_loss"], torch.nan)
     weights = _read_weights(state)
     total = torch.zeros(len(problem.runs), device=problem.device)
     size = problem.numbers.batch_size
@@ -215,7 +250,9 @@ def score_held_out(problem: Problem, state: State) -> None:
         outputs = net_outputs(weights, _inputs(problem, rows, slice(None)))
         total += (problem.loss(outputs, torch.cat(target))[0] * share).sum(1)
     # A run with too few episodes to hold any out keeps its last weights.
-    better = (total < state["held_out_loss"]) | (problem.held_out_share.sum(1) == 0)
+    holds_none = problem.held_out_share.sum(1) == 0
+    better = (total < state["held_out_loss"]) | holds_none
     state["held_out_loss"].copy_(torch.where(better, total, state["held_out_loss"]))
     for name, tensor in folder(state, "best").items():
         tensor.copy_(torch.where(better[:, None, None], state[f"weights/{name}"], tensor))
+    return torch.where(holds_none, torch.nan, total)

@@ -20,7 +20,6 @@ from goalward.values.event_rules import (
     smoothed,
     standstills,
 )
-from goalward.values.finished_run import FinishedRun
 from goalward.values.table import ValueTable
 
 FloatArray = npt.NDArray[np.floating]
@@ -149,26 +148,19 @@ def table_events(
     return tuple(found)
 
 
-def run_events(run: FinishedRun, method: str | None = None) -> dict[str, tuple[Event, ...]]:
-    """The events of every episode of a run by its id, as the speaking method or another sees them.
-
-    The ceiling is the longest episode: nothing further away was ever seen to be reached.
-    """
-    found = table_events(
-        run.values,
-        run.method if method is None else method,
-        [episode.goal_frame for episode in run.episodes],
-        ceiling=run.time_limit,
-    )
-    return dict(zip(run.values.episode_ids, found, strict=True))
-
-
 def event_words(event: Event, ceiling: float | None = None) -> str:
     """An event in a line; with the ceiling, what meets it is told as "or more".
 
     >>> event_words(Event(EventKind.SETBACK, 30, 20, 40, 40.2, 180.0, 1.0), ceiling=180)
     'setback: 40 to 180 or more steps to go'
     """
+    course = event_course(event, ceiling)
+    kind = event.kind.replace("_", " ")
+    return f"{kind}: {course}" if course else kind
+
+
+def event_course(event: Event, ceiling: float | None = None) -> str:
+    """What an event did to the steps to go, without its kind; nothing for a goal."""
 
     def told(steps: float) -> str:
         # The ceiling is where counting stops, not what was predicted.
@@ -178,15 +170,15 @@ def event_words(event: Event, ceiling: float | None = None) -> str:
     before, after = told(event.steps_before), told(event.steps_after)
     match event.kind:
         case EventKind.SETBACK:
-            return f"setback: {before} to {after} steps to go"
+            return f"{before} to {after} steps to go"
         case EventKind.RECOVERY:
-            return f"recovery: {before} back to {after} steps to go"
+            return f"{before} back to {after} steps to go"
         case EventKind.STALL:
-            return f"stall: {event.end - event.start + 1} frames at {before} steps to go"
+            return f"{event.end - event.start + 1} frames at {before} steps to go"
         case EventKind.NO_RETURN:
-            return f"point of no return: {before} to {after} steps to go, and never near again"
+            return f"{before} to {after} steps to go, and never near again"
         case EventKind.GOAL:
-            return "goal"
+            return ""
 
 
 _COLUMNS = ("episode", *(field.name for field in fields(Event)))

@@ -1,10 +1,9 @@
 """Value functions of one data set: fitted, stored, and asked for the value of any frame."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,31 +11,32 @@ import torch
 
 from goalward.devices import chosen_device
 from goalward.errors import GoalwardError
-from goalward.files import written_whole
 from goalward.rollouts.dataset import Rollouts
-from goalward.run_folder import RunFolder
-from goalward.training.checkpoint import (
-    nets_path,
-    read_nets,
-    runs_as_json,
-    runs_from_json,
-    write_nets,
-)
-from goalward.training.fit import UNHURRIED, OnProgress, Pace, nets_of, train
-from goalward.training.frames import recording
+from goalward.training.fit import UNHURRIED, OnProgress, Pace, learn_after, train
+from goalward.training.frames import TrainingFrames, training_frames
 from goalward.training.inputs import FeatureRows
-from goalward.training.methods import stages_of
-from goalward.training.nets import Nets, frame_values
+from goalward.training.methods import Method, find_method, known_methods
+from goalward.training.nets import Nets, frame_chances, frame_values, nets_of
 from goalward.training.presets import Hyperparameters, hyperparameters
-from goalward.training.runs import Run, episodes_by_task, plan_run, warn_of_one_class
+from goalward.training.runs import NetRun, episodes_by_task, plan_run, warn_of_one_class
+from goalward.values.stored_fit import Question, read_fit, write_fit
 from goalward.values.table import ValueTable
+from goalward.values.training_log import TrainingLog, loss_curve
 
-_FACTS = "run.json"
-_VERSION = 2
-# (method, seed, task, subset)
-Question = tuple[str, int, str, str]
 # All episodes of a task, where a fit was not asked for subsets.
 ALL = ""
+
+
+class _Judgement(NamedTuple):
+    """What the networks of one method, all seeds of a task, say of that task's frames."""
+
+    method_index: int
+    method: Method
+    frames: npt.NDArray[np.int64]
+    rows: FeatureRows
+    nets: Nets
+    value: npt.NDArray[np.float32]
+    steps: npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +44,14 @@ class Fitted:
     """Trained value functions: one per method, seed, task and subset of the episodes."""
 
     numbers: Hyperparameters
-    answers: Mapping[Question, Run]
+    fitted_methods: tuple[Method, ...]
+    answers: Mapping[Question, NetRun]
     nets: tuple[Nets, ...]
     feature_layout: str = ""
 
     @property
     def methods(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(method for method, _, _, _ in self.answers))
+        return tuple(method.name for method in self.fitted_methods)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -78,38 +79,103 @@ class Fitted:
         `subset`, which must be named where there are several. Values are computed in float32
         wherever the training took place.
         """
-        subset = self._chosen_subset(subset)
-        self._check_layout(rollouts)
-        frames = recording(rollouts)
-        by_task = episodes_by_task(frames)
-        unknown = sorted(set(by_task) - set(self.tasks))
-        if unknown:
-            raise GoalwardError(
-                f"no value function for task {unknown[0]!r}; trained: "
-                + ", ".join(repr(task) for task in self.tasks)
-            )
+        frames = self._known_frames(rollouts)
         shape = (len(self.methods), len(self.seeds), frames.num_frames)
         value = np.empty(shape, dtype=np.float32)
         steps = np.empty(shape, dtype=np.float32)
-        for task, episodes in by_task.items():
-            here = np.flatnonzero(frames.frames_of(episodes))
-            features = frames.features if len(by_task) == 1 else frames.features[here]
-            # Read once from front to back: nothing is gained by moving all of it first.
-            rows = FeatureRows(features, chosen_device(device), max_bytes=0)
-            for m, method in enumerate(self.methods):
-                runs = [self.answers[method, seed, task, subset] for seed in self.seeds]
-                nets = nets_of(runs[0], list(self.nets)).select(runs)
-                values = frame_values(nets, rows, self.numbers)
-                value[m][:, here] = values
-                steps[m][:, here] = runs[0].stage.steps(values, self.numbers)
+        for judgement in self._judgements(frames, subset, device):
+            value[judgement.method_index][:, judgement.frames] = judgement.value
+            steps[judgement.method_index][:, judgement.frames] = judgement.steps
         return ValueTable(
             methods=self.methods,
             seeds=self.seeds,
             episode_ids=frames.episode_id,
             episode_tasks=frames.episode_task,
             episode_ends=frames.episode_ends,
-            value=value,
+            raw_value=value,
             steps_to_goal=steps,
+        )
+
+    def chances(
+        self,
+        rollouts: Rollouts,
+        num_steps: float,
+        *,
+        subset: str | None = None,
+        device: torch.device | str | None = None,
+    ) -> npt.NDArray[np.float32]:
+        """How likely success is within a number of steps of every frame: (methods, seeds, frames).
+
+        Between 0 and 1, and no lower for more steps. `survival` says the chance itself, `mc-dist`
+        by the mass of its bins up to so many steps; a method that says nothing but a value is
+        sure of it: 1 where its steps to the goal are no more than these, 0 elsewhere. A step
+        after training changes the value, and so the last kind of chance alone.
+
+        These are what the networks say, not yet what comes true.
+        """
+        if not num_steps >= 0:
+            raise GoalwardError(f"num_steps must be 0 or more, got {num_steps}")
+        frames = self._known_frames(rollouts)
+        chance = np.empty((len(self.methods), len(self.seeds), frames.num_frames), np.float32)
+        for judgement in self._judgements(frames, subset, device):
+            chance[judgement.method_index][:, judgement.frames] = frame_chances(
+                judgement.nets,
+                judgement.rows,
+                self.numbers,
+                judgement.steps.astype(np.float32),
+                lambda value, method=judgement.method: method.steps(value, self.numbers),
+                num_steps,
+            )
+        return chance
+
+    def _judgements(
+        self, frames: TrainingFrames, subset: str | None, device: torch.device | str | None
+    ) -> Iterator[_Judgement]:
+        """What every method says of the frames of every task."""
+        subset = self._chosen_subset(subset)
+        by_task = episodes_by_task(frames)
+        for task, episodes in by_task.items():
+            here = np.flatnonzero(frames.frames_of(episodes))
+            features = frames.features if len(by_task) == 1 else frames.features[here]
+            # Read once from front to back: nothing is gained by moving all of it first.
+            rows = FeatureRows(features, chosen_device(device), max_bytes=0)
+            for index, method in enumerate(self.fitted_methods):
+                runs = [self.answers[method.name, seed, task, subset] for seed in self.seeds]
+                nets = nets_of(runs[0], self.nets).select(runs)
+                value = frame_values(nets, rows, self.numbers)
+                value = method.finished(value, nets.after.get(method.name, ()), self.numbers)
+                steps = method.steps(value, self.numbers)
+                yield _Judgement(index, method, here, rows, nets, value, steps)
+
+    def _known_frames(self, rollouts: Rollouts) -> TrainingFrames:
+        """The frames of rollouts that there are value functions for."""
+        known = self.feature_layout and rollouts.feature_layout
+        # Numbers that mean something else are refused, even if there are as many of them.
+        if known and self.feature_layout != rollouts.feature_layout:
+            raise GoalwardError(
+                f"these value functions know features made of {self.feature_layout}; "
+                f"the rollouts have {rollouts.feature_layout}"
+            )
+        frames = training_frames(rollouts)
+        unknown = sorted(set(frames.episode_task) - set(self.tasks))
+        if unknown:
+            raise GoalwardError(
+                f"no value function for task {unknown[0]!r}; trained: "
+                + ", ".join(repr(task) for task in self.tasks)
+            )
+        return frames
+
+    @property
+    def log(self) -> TrainingLog:
+        """The losses of every network in the course of its training."""
+        places = {run.name: (task, subset) for (_, _, task, subset), run in self.answers.items()}
+        return TrainingLog(
+            tuple(
+                loss_curve(run, *places[run.name], nets.log, position)
+                for nets in self.nets
+                if nets.log is not None
+                for position, run in enumerate(nets.runs)
+            )
         )
 
     def _chosen_subset(self, subset: str | None) -> str:
@@ -122,43 +188,21 @@ class Fitted:
             raise GoalwardError(f"there are several subsets of episodes, so name one: {there}")
         raise GoalwardError(f"no subset {subset!r}; there are {there}")
 
-    def _check_layout(self, rollouts: Rollouts) -> None:
-        """Numbers that mean something else are refused, even if there are as many of them."""
-        known = self.feature_layout and rollouts.feature_layout
-        if known and self.feature_layout != rollouts.feature_layout:
-            raise GoalwardError(
-                f"these value functions know features made of {self.feature_layout}; "
-                f"the rollouts have {rollouts.feature_layout}"
-            )
-
     def save(self, folder: str | Path) -> None:
         """Into a folder that `load` reads: `run.json`, and networks as safetensors."""
-        folder = Path(folder)
-        for index, nets in enumerate(self.nets):
-            write_nets(nets_path(folder, index), nets)
-        facts = {
-            "version": _VERSION,
-            "hyperparameters": self.numbers.as_dict(),
-            "feature_layout": self.feature_layout,
-            "num_groups": len(self.nets),
-            "answers": [
-                {
-                    "method": method,
-                    "seed": seed,
-                    "task": task,
-                    "subset": subset,
-                    "run": runs_as_json((run,))[0],
-                }
-                for (method, seed, task, subset), run in self.answers.items()
-            ],
-        }
-        with written_whole(folder / _FACTS) as temporary:
-            temporary.write_text(json.dumps(facts, indent=1), encoding="utf-8")
+        write_fit(
+            Path(folder),
+            self.numbers,
+            self.fitted_methods,
+            self.answers,
+            self.nets,
+            self.feature_layout,
+        )
 
 
 def fit(
     rollouts: Rollouts,
-    methods: str | Sequence[str] = ("liveness",),
+    methods: str | Method | Sequence[str | Method] = ("liveness",),
     *,
     seeds: int | Sequence[int] = 5,
     preset: str = "default",
@@ -171,7 +215,8 @@ def fit(
 ) -> Fitted:
     """Learn the value of every frame from episodes with features and outcomes.
 
-    `seeds` is how many (0, 1, ...) or which. Any field of `Hyperparameters` can be given by name
+    `methods` are names, or methods of your own (docs/methods/adding_a_method.md). `seeds` is how
+    many (0, 1, ...) or which. Any field of `Hyperparameters` can be given by name
     and overrides the preset's. Every task gets value functions of its own. With `checkpoint`, a
     folder, training is saved there every minute, and the same call goes on where it was stopped.
 
@@ -183,23 +228,29 @@ def fit(
     >>> fitted.predict(rollouts).mean("liveness-nb").shape
     (160,)
     """
-    methods = (methods,) if isinstance(methods, str) else tuple(dict.fromkeys(methods))
-    for method in methods:
-        stages_of(method)
-    chosen = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
-    if not methods or not chosen:
+    asked = (methods,) if isinstance(methods, str | Method) else methods
+    given = [find_method(method) for method in asked]
+    known = known_methods(given)
+    chosen_methods = tuple(known[name] for name in dict.fromkeys(method.name for method in given))
+    chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
+    if not chosen_methods or not chosen_seeds:
         raise GoalwardError("give at least one method and one seed")
-    frames = recording(rollouts)
+    frames = training_frames(rollouts)
     numbers = hyperparameters(preset, **overrides).for_horizon(frames.horizon)
-    answers: dict[Question, Run] = {}
+    answers: dict[Question, NetRun] = {}
+    together: list[tuple[Method, list[NetRun]]] = []
     for subset, positions in _chosen_positions(subsets, len(rollouts)).items():
         for task, episodes in episodes_by_task(frames, positions).items():
             warn_of_one_class(frames, episodes, task)
             name = f"{subset}/{task}" if subset else task
-            for method in methods:
-                for seed in chosen:
-                    run = plan_run(frames, method, seed, episodes, numbers, name=name)
-                    answers[method, seed, task, subset] = run
+            for method in chosen_methods:
+                runs = [
+                    plan_run(frames, method, seed, episodes, numbers, name=name)
+                    for seed in chosen_seeds
+                ]
+                together.append((method, runs))
+                for seed, run in zip(chosen_seeds, runs, strict=True):
+                    answers[method.name, seed, task, subset] = run
     folder = None if checkpoint is None else Path(checkpoint)
     nets = train(
         frames,
@@ -210,7 +261,9 @@ def fit(
         on_progress=on_progress,
         pace=pace,
     )
-    return Fitted(numbers, answers, tuple(nets), rollouts.feature_layout)
+    for method, runs in together:
+        nets = learn_after(method, runs, frames, nets, numbers, device)
+    return Fitted(numbers, chosen_methods, answers, tuple(nets), rollouts.feature_layout)
 
 
 def _chosen_positions(
@@ -232,23 +285,9 @@ def _chosen_positions(
     return chosen
 
 
-def load(folder: str | Path) -> Fitted:
-    """Value functions that `Fitted.save`, `goalward fit` or `goalward evaluate` stored."""
-    folder = Path(folder)
-    if not (folder / _FACTS).is_file() and RunFolder(folder).networks.is_dir():
-        folder = RunFolder(folder).networks
-    try:
-        facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise GoalwardError(f"{folder}: holds no finished fit ({error})") from error
-    if facts.get("version") != _VERSION:
-        raise GoalwardError(f"{folder}: was written by another version of goalward")
-    answers = {
-        (entry["method"], entry["seed"], entry["task"], entry["subset"]): runs_from_json(
-            [entry["run"]]
-        )[0]
-        for entry in facts["answers"]
-    }
-    nets = tuple(read_nets(nets_path(folder, index)) for index in range(facts["num_groups"]))
-    layout = str(facts.get("feature_layout", ""))
-    return Fitted(Hyperparameters(**facts["hyperparameters"]), answers, nets, layout)
+def load(folder: str | Path, methods: Sequence[Method] = ()) -> Fitted:
+    """Value functions that `Fitted.save`, `goalward fit` or `goalward evaluate` stored.
+
+    Those of a method of your own need it again, in `methods`.
+    """
+    return Fitted(*read_fit(Path(folder), methods))

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +14,21 @@ import pyarrow.parquet as pq
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 FloatArray = npt.NDArray[np.float32]
-_COLUMNS = ("method", "seed", "task", "episode", "frame", "value", "steps_to_goal")
+_COLUMNS = ("method", "seed", "task", "episode", "frame", "raw_value", "steps_to_goal")
 
 
 @dataclass(frozen=True, eq=False)
 class ValueTable:
-    """The value and the steps to the goal of every frame, as each method and seed sees it.
+    """What each method and seed says of every frame: its own number, and the steps to the goal.
 
-    `value` and `steps_to_goal` are (methods, seeds, frames); frames are those of all episodes one
-    after the other, the last of each before `episode_ends`. Values of different methods are on
-    different scales; steps are steps everywhere, and inf means never.
+    `raw_value` and `steps_to_goal` are (methods, seeds, frames); frames are those of all episodes
+    one after the other, the last of each before `episode_ends`. Raw values of different methods are
+    on different scales; steps are steps everywhere, and inf means never. The *value* of a frame,
+    on the scale that all methods share, follows from its steps (`Run.curves`).
     """
 
     methods: tuple[str, ...]
@@ -30,30 +36,30 @@ class ValueTable:
     episode_ids: tuple[str, ...]
     episode_tasks: tuple[str, ...]
     episode_ends: npt.NDArray[np.int64]
-    value: FloatArray
+    raw_value: FloatArray
     steps_to_goal: FloatArray
 
     @property
     def num_frames(self) -> int:
-        return self.value.shape[2]
+        return self.raw_value.shape[2]
 
-    def values(self, method: str) -> FloatArray:
-        """(seeds, frames) of one method."""
-        return self.value[self._method(method)]
+    def raw_values(self, method: str) -> FloatArray:
+        """Values of one method on its own scale, (seeds, frames)."""
+        return self.raw_value[self._method(method)]
 
     def steps(self, method: str) -> FloatArray:
         """Steps to the goal, (seeds, frames), of one method."""
         return self.steps_to_goal[self._method(method)]
 
     def mean(self, method: str) -> FloatArray:
-        """The mean value over seeds, (frames,)."""
-        return self.values(method).mean(axis=0)
+        """The mean raw value over seeds, (frames,)."""
+        return self.raw_values(method).mean(axis=0)
 
     def spread(self, method: str) -> FloatArray:
-        """The standard deviation over seeds, (frames,); 0 where there is one seed."""
+        """The standard deviation of raw values over seeds, (frames,); 0 where there is one seed."""
         if len(self.seeds) < 2:
             return np.zeros(self.num_frames, dtype=np.float32)
-        return self.values(method).std(axis=0, ddof=1)
+        return self.raw_values(method).std(axis=0, ddof=1)
 
     def frames_of(self, episode_id: str) -> slice:
         """Where an episode's frames lie on the last axis."""
@@ -74,7 +80,7 @@ class ValueTable:
         """One row per method, seed and frame."""
         lengths = np.diff(self.episode_ends, prepend=0)
         starts = self.episode_ends - lengths
-        num_methods, num_seeds, num_frames = self.value.shape
+        num_methods, num_seeds, num_frames = self.raw_value.shape
         episode = np.tile(np.repeat(np.arange(len(lengths)), lengths), num_methods * num_seeds)
         frame = np.arange(num_frames) - np.repeat(starts, lengths)
         columns = (
@@ -83,10 +89,16 @@ class ValueTable:
             _text_column(episode, self.episode_tasks),
             _text_column(episode, self.episode_ids),
             pa.array(np.tile(frame.astype(np.int32), num_methods * num_seeds)),
-            pa.array(self.value.ravel()),
+            pa.array(self.raw_value.ravel()),
             pa.array(self.steps_to_goal.ravel()),
         )
         return pa.table(dict(zip(_COLUMNS, columns, strict=True)))
+
+    def to_pandas(self) -> "DataFrame":
+        """The same as a pandas table, if pandas is installed."""
+        if find_spec("pandas") is None:
+            raise GoalwardError("to_pandas needs the package pandas: pip install pandas")
+        return self.to_arrow().to_pandas()
 
     def write(self, path: str | Path) -> None:
         """As parquet; `read_values` reads it back."""
@@ -114,7 +126,7 @@ def read_values(path: str | Path) -> ValueTable:
         episode_ids=tuple(first["episode"].take(pa.array(starts)).to_pylist()),
         episode_tasks=tuple(first["task"].take(pa.array(starts)).to_pylist()),
         episode_ends=np.append(starts[1:], shape[2]),
-        value=table["value"].to_numpy().reshape(shape),
+        raw_value=table["raw_value"].to_numpy().reshape(shape),
         steps_to_goal=table["steps_to_goal"].to_numpy().reshape(shape),
     )
 

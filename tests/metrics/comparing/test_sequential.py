@@ -126,7 +126,9 @@ def test_looks_by_hand():
     # 2^k / (k + 1) after k wins: 1, 4/3, 2, 16/5, 16/3, 64/7, 16, 256/9; then a tie.
     expected = [2**k / (k + 1) for k in range(1, 9)]
     assert np.exp(found.log_e_value) == pytest.approx([*expected, expected[-1]])
-    assert found.settled_at == 8
+    assert found.settled_at(alpha=0.05) == 8
+    assert found.settled_at(alpha=1 / 16) == 7
+    assert found.settled_at(alpha=0.01) is None
     assert found.e_value == pytest.approx(256 / 9)
     assert found.p_value == pytest.approx(9 / 256)
     assert float(found.interval(-1).lower) > 0 > float(found.interval(5).lower)
@@ -135,7 +137,12 @@ def test_looks_by_hand():
 def test_rollouts_without_a_partner_wait():
     assert looks([True, False, True], [True]).num_pairs == 1
     empty = looks([], [True])
-    assert (empty.num_pairs, empty.e_value, empty.p_value, empty.settled_at) == (0, 1, 1, None)
+    assert (empty.num_pairs, empty.e_value, empty.p_value, empty.settled_at(0.05)) == (
+        0,
+        1,
+        1,
+        None,
+    )
     assert [float(limit) for limit in empty.interval()] == [-1, 1]
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from goalward.metrics.scores.separation import (
     Separation,
-    early_separation,
     episode_separation,
     frame_separation,
 )
@@ -51,17 +50,6 @@ def test_episodes_by_hand():
     endings = Endings(np.array([4, 6, 7]), np.array([2, -1, -1]))
     steps = np.array([5.0, 1, 0, 99, 4, INF, 1])
     assert only_score(episode_separation(steps, endings)).value == 0.75
-
-
-def test_early_looks_at_one_moment_of_episodes_still_running():
-    endings = Endings(np.array([4, 6, 7, 9]), np.array([2, -1, -1, 0]))
-    steps = np.array([5.0, 1, 0, 99, 4, INF, 1, 0, 0])
-    at_start = early_separation(steps, endings, frame=0)
-    assert only_score(at_start).value == area_by_pairs([5, 0], [4, 1])
-    later = early_separation(steps, endings, frame=1)
-    assert only_score(later).value == 1
-    assert later.wins.shape == (1, 1, 1)
-    assert only_score(early_separation(steps, endings, 3)).reason.startswith("no episode succeeded")
 
 
 def test_missing_kinds():

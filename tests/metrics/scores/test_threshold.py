@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from goalward.metrics.scores.threshold import best_threshold, composite_at, threshold_metrics
-from goalward.metrics.uncertainty.weighing import only_score
+from goalward.metrics.scores.predictions import Predictions
+from goalward.metrics.scores.threshold import best_threshold, composite_at, composite_at_best
+from goalward.metrics.uncertainty.weighing import only_score, scores_by_run
 from goalward.rollouts.endings import Endings
 
 INF = math.inf
@@ -65,23 +66,48 @@ def test_no_other_threshold_is_better(seed, pool):
 
 
 def test_training_chooses_and_test_is_scored():
-    """A scale that is off by ten costs nothing; what differs in test does."""
-    training = 10 * np.array([2.0, 1, 0, 8, 9, 9])
-    test = 10 * np.array([2.0, 6, 0, 8, 3, 9])
-    scores = threshold_metrics(training, PAIR, test, PAIR, horizon=5)
-    assert scores.threshold.value == 50
-    assert scores.training.composite.value == 1
-    assert scores.test.success.value == pytest.approx(2 / 3)
-    assert scores.test.failure.value == pytest.approx(2 / 3)
+    """A scale that is off by ten costs nothing; what differs in test does.
+
+    Training is split at 50. In test 20, 60, 0 are two of three below it, 80, 30, 90 two of three
+    not below.
+    """
+    training = Predictions(10 * np.array([2.0, 1, 0, 8, 9, 9]), PAIR, horizon=5)
+    test = Predictions(10 * np.array([2.0, 6, 0, 8, 3, 9]), PAIR, 5, training)
+    assert best_threshold(training.steps[0], PAIR, 5).value == 50
+    assert only_score(composite_at_best(test)).value == pytest.approx(2 / 3)
+
+
+def test_every_seed_has_a_threshold_of_its_own():
+    """The second seed says ten times as much everywhere; at the first one's threshold it fails."""
+    steps = np.array([[2.0, 1, 0, 8, 9, 9]]) * np.array([[1.0], [10.0]])
+    training = Predictions(steps, PAIR, horizon=5)
+    scores = scores_by_run(composite_at_best(Predictions(steps, PAIR, 5, training)))
+    assert [score.value for score in scores] == [1, 1]
+
+
+def test_the_pool_decides_which_threshold_is_best():
+    """Five frames of one time-out against one of another: frames side with the long one."""
+    endings = Endings(np.array([1, 2, 7, 8]), np.array([0, 0, -1, -1]))
+    steps = np.array([1.0, 7, 9, 9, 9, 9, 9, 5])
+    assert best_threshold(steps, endings, 9, pool="frames").value == 8
+    assert best_threshold(steps, endings, 9, pool="episodes").value == 3
+    learned = {pool: Predictions(steps, endings, 9, None, pool) for pool in ("frames", "episodes")}
+    scores = [
+        only_score(composite_at_best(Predictions(steps, endings, 9, training, pool))).value
+        for pool, training in learned.items()
+    ]
+    assert scores == pytest.approx([(1 + 5 / 6) / 2, (1 / 2 + 1) / 2])
 
 
 def test_missing_kinds():
     only_success = Endings(np.array([3]), np.array([2]))
-    scores = threshold_metrics(np.zeros(3), only_success, np.zeros(6), PAIR, 5)
-    assert scores.test.composite.reason == "in training: no episode without success"
     only_other = Endings(np.array([3]), np.array([-1]))
-    scores = threshold_metrics(np.zeros(3), only_other, np.zeros(6), PAIR, 5)
-    assert scores.threshold.reason == "in training: no episode succeeded"
-    scores = threshold_metrics(np.arange(6.0), PAIR, np.zeros(3), only_success, 5)
-    assert scores.test.success.defined
-    assert scores.test.composite.reason == "no episode without success"
+    for training, reason in (
+        (None, "no training episodes were given"),
+        (Predictions(np.zeros(3), only_success, 5), "in training: no episode without success"),
+        (Predictions(np.zeros(3), only_other, 5), "in training: no episode succeeded"),
+    ):
+        assert composite_at_best(Predictions(np.zeros(6), PAIR, 5, training)) == reason
+    training = Predictions(np.arange(6.0), PAIR, 5)
+    scored = composite_at_best(Predictions(np.zeros(3), only_success, 5, training))
+    assert only_score(scored).reason == "no episode without success"

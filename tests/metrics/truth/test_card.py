@@ -45,7 +45,7 @@ def value_table(steps_by_method, known, num_seeds=2):
         episode_tasks=("",) * 4,
         episode_ends=LENGTH * np.arange(1, 5),
         # On scales of their own, and not to be used.
-        value=np.full_like(steps, 0.123),
+        raw_value=np.full_like(steps, 0.123),
         steps_to_goal=steps,
     )
 

@@ -95,7 +95,23 @@ def test_crossed_variance_by_hand():
 
 
 def test_interaction_is_counted_once():
-    """Pure interaction: seeds agree on average, episodes too; both parts hold all of it."""
+    """Seeds, episodes and their interaction all vary: a two-way table by hand.
+
+    Seed means 0.5, 0.7 and episode means 0.3, 0.5, 1.0 leave -0.1, 0.1, 0 and 0.1, -0.1, 0. Mean
+    squares over how many numbers each mean has: seeds 0.02 / 2, episodes 0.13 / 3, interaction
+    0.04 / (1 * 2) / (2 * 3), which both of the others hold.
+    """
+    mean = FrameMean(np.array([[0.1, 0.5, 0.9], [0.5, 0.5, 1.1]]), np.ones(3), scale="line")
+    by_seed, by_episode = 0.02 / 2, 0.13 / 3
+    variance = by_seed + by_episode - 0.04 / 2 / 6
+    freedom = variance**2 / (by_seed**2 / 1 + by_episode**2 / 2)
+    interval = over_seeds_and_episodes(mean)
+    reach = stats.t.ppf(0.975, freedom) * math.sqrt(variance)
+    assert (interval.low, interval.high) == pytest.approx((0.6 - reach, 0.6 + reach))
+
+
+def test_interaction_takes_no_more_than_there_is():
+    """Episodes agree on average, so that less than nothing would be left: seeds alone count."""
     hits = np.array([[0.2, 0.8, 0.4], [0.8, 0.2, 0.6]])
     mean = FrameMean(hits, np.ones(3), scale="line")
     # Episode means 0.5 each: no variance over episodes; seed means 0.4667, 0.5333.

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from goalward.report.figures.curve import EVENT_COLOURS, KnownValue, steps_ticks
+from goalward.report.figures.curve import KnownValue, steps_ticks
 from goalward.report.figures.episode import Moment, episode_figure
 from goalward.report.figures.text import broken, clean, fitted_size, shortened, text_width
+from goalward.runs.curves import Curves
 from goalward.values.events import Event, EventKind
 
 PICTURE = np.full((16, 16, 3), 90, dtype=np.uint8)
 CURVE = np.linspace(0.8, -1, 31)[None] + np.array([[0.0], [0.1]])
+LIVENESS = Curves("liveness", CURVE, discount=0.97)
 
 
 def moments(*frames, num_cameras=2, picture=PICTURE):
@@ -35,7 +37,7 @@ def legend_of(figure):
 
 
 def test_frames_stand_in_columns_each_with_its_number_and_label():
-    figure = episode_figure("a $5 can", moments(0, 12, 30), {"liveness": CURVE, "td": CURVE})
+    figure = episode_figure("a $5 can", moments(0, 12, 30), [LIVENESS, Curves("td", CURVE, 0.97)])
     lefts = [round(axes.get_position().x0, 6) for axes in pictures_of(figure)]
     assert len(lefts) == 6
     assert len(set(lefts)) == 3
@@ -48,11 +50,11 @@ def test_frames_stand_in_columns_each_with_its_number_and_label():
 
 
 def test_two_square_cameras_have_the_curve_in_the_last_column_and_one_has_it_below():
-    beside = episode_figure("", moments(0, 6, 12, 18, 24, 30), {"liveness": CURVE})
+    beside = episode_figure("", moments(0, 6, 12, 18, 24, 30), [LIVENESS])
     right = max(axes.get_position().x1 for axes in pictures_of(beside))
     assert curve_of(beside).get_position().x0 > right
     assert not beside.artists
-    below = episode_figure("", moments(0, 6, 12, 18, 24, 30, num_cameras=1), {"liveness": CURVE})
+    below = episode_figure("", moments(0, 6, 12, 18, 24, 30, num_cameras=1), [LIVENESS])
     lowest = min(axes.get_position().y0 for axes in pictures_of(below))
     assert curve_of(below).get_position().y1 < lowest
     # A line leads from each frame to its number.
@@ -60,19 +62,19 @@ def test_two_square_cameras_have_the_curve_in_the_last_column_and_one_has_it_bel
 
 
 def test_where_the_curve_stands_can_be_said():
-    figure = episode_figure("", moments(0, 30), {"liveness": CURVE}, curve_at="below")
+    figure = episode_figure("", moments(0, 30), [LIVENESS], curve_at="below")
     lowest = min(axes.get_position().y0 for axes in pictures_of(figure))
     assert curve_of(figure).get_position().y1 < lowest
 
 
 def test_without_cameras_there_is_the_curve_alone():
-    figure = episode_figure("", moments(0, 30, num_cameras=0), {"liveness": CURVE})
+    figure = episode_figure("", moments(0, 30, num_cameras=0), [LIVENESS])
     assert pictures_of(figure) == []
     assert texts_of(figure).count("1") == 1
 
 
 def test_the_first_method_is_thick_with_a_band_and_the_others_are_thin():
-    figure = episode_figure("", moments(3, 20), {"liveness": CURVE, "td": CURVE - 0.1})
+    figure = episode_figure("", moments(3, 20), [LIVENESS, Curves("td", CURVE - 0.1, 0.97)])
     axes = curve_of(figure)
     first, other = axes.lines[:2]
     assert np.allclose(first.get_ydata(), CURVE.mean(axis=0))
@@ -87,7 +89,7 @@ def test_the_first_method_is_thick_with_a_band_and_the_others_are_thin():
 
 
 def test_one_seed_has_no_band():
-    figure = episode_figure("", moments(3, 20), {"liveness": CURVE[:1]})
+    figure = episode_figure("", moments(3, 20), [Curves("liveness", CURVE[:1], 0.97)])
     assert len(curve_of(figure).collections) == 0
     assert legend_of(figure) == ["liveness"]
 
@@ -95,15 +97,14 @@ def test_one_seed_has_no_band():
 def test_an_event_that_lasts_is_shaded_from_start_to_end():
     setback = Event(EventKind.SETBACK, 12, 10, 15, 20.0, 60.0, 1.0)
     goal = Event(EventKind.GOAL, 30, 30, 30, 0.0, 0.0, 1.0)
-    figure = episode_figure("", moments(0, 30), {"liveness": CURVE}, events=[setback, goal])
+    figure = episode_figure("", moments(0, 30), [LIVENESS], events=[setback, goal])
     (span,) = curve_of(figure).patches
     assert (span.get_x(), span.get_x() + span.get_width()) == (10, 15)
     assert legend_of(figure) == ["liveness ± s.d.", "setback"]
-    assert set(EVENT_COLOURS) == set(EventKind)
 
 
 def test_the_right_axis_counts_steps():
-    figure = episode_figure("", moments(0, 30), {"liveness": CURVE}, discount=0.97)
+    figure = episode_figure("", moments(0, 30), [LIVENESS])
     (right,) = curve_of(figure).child_axes
     labels = [label.get_text() for label in right.get_yticklabels()]
     assert labels == ["0", "5", "10", "20", "50", "never"]
@@ -113,14 +114,16 @@ def test_the_right_axis_counts_steps():
 
 @pytest.mark.parametrize("discount", [0.5, 0.9, 0.99, 0.999, 0.99999])
 def test_ticks_of_steps_never_touch(discount):
-    values = [1 - 2 * discount**k for k in steps_ticks(discount, 0.15)] + [1.0]
+    ticks = steps_ticks(discount, 0.15)
+    values = [1 - 2 * discount**k for k in ticks] + [1.0]
+    assert values == pytest.approx([*ticks.values(), 1.0])
     assert values[0] == -1.0
     assert min(np.diff(values)) >= 0.15 - 1e-9
 
 
 def test_the_truth_stands_as_points_with_two_standard_errors():
     known = [KnownValue(10, 0.25, 0.1)]
-    figure = episode_figure("", moments(0, 30), {"liveness": CURVE}, truth=known)
+    figure = episode_figure("", moments(0, 30), [LIVENESS], truth=known)
     points, _, (bars,) = curve_of(figure).containers[0]
     assert (points.get_xdata()[0], points.get_ydata()[0]) == (10, 0.25)
     assert np.allclose(bars.get_segments()[0][:, 1], [0.05, 0.45])
@@ -152,8 +155,7 @@ def test_no_two_texts_overlap_and_all_lie_on_the_page(num_cameras, shape, frames
     figure = episode_figure(
         "episode 3 (time-out): " + "pick up everything " * 30,
         named,
-        dict.fromkeys(methods, CURVE),
-        discount=0.97,
+        [Curves(method, CURVE, 0.97) for method in methods],
         events=[Event(kind, 5, 4, 9, 20.0, 60.0, 1.0) for kind in EventKind],
         truth=[KnownValue(10, 0.25, 0.1)],
         cameras=names,
@@ -180,7 +182,7 @@ def test_no_two_texts_overlap_and_all_lie_on_the_page(num_cameras, shape, frames
 
 def test_nothing_to_draw_is_an_error():
     with pytest.raises(ValueError, match="needs moments and curves"):
-        episode_figure("", [], {"liveness": CURVE})
+        episode_figure("", [], [LIVENESS])
 
 
 def test_text_from_files_is_cleaned_and_cut():

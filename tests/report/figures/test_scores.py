@@ -8,22 +8,22 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from PIL import Image
 
+from goalward.looks import METHOD_COLOURS, looks_of
 from goalward.metrics.score import Interval, Score
 from goalward.metrics.scores.calibration import calibration
-from goalward.metrics.scores.card import MEANINGS, CardRow
+from goalward.metrics.scores.card import CardRow
+from goalward.metrics.scores.table import SCORES, scores_shown
 from goalward.metrics.uncertainty.intervals import over_seeds
 from goalward.metrics.uncertainty.significance import method_tests
-from goalward.report.figures.looks import METHOD_COLOURS, looks_of
 from goalward.report.figures.scores import (
     SizePoint,
-    encoder_bars,
     metric_bars,
     reliability_figure,
     save_figure,
     success_failure_scatter,
 )
 
-PAPER = ("success", "failure", "composite")
+PAPER = scores_shown("paper")
 METHODS = ("liveness", "liveness-nb", "td", "mc", "mc-dist", "survival")
 
 
@@ -37,7 +37,7 @@ def row(*values):
 
 def random_cards(names, metrics, seed=0):
     rng = np.random.default_rng(seed)
-    scale = {metric: 40.0 if metric.startswith("setback") else 1.0 for metric in metrics}
+    scale = {metric: 40.0 if SCORES[metric].unit == "steps" else 1.0 for metric in metrics}
     return {n: {m: row(*(scale[m] * rng.random(3)).tolist()) for m in metrics} for n in names}
 
 
@@ -76,7 +76,8 @@ def test_a_bar_per_method_and_metric_with_its_deviation_and_letter():
         "td": {"success": row(0.5, 0.52, 0.54), "failure": row(None, None, None)},
     }
     scores = {name: [s.value for s in card["success"].by_seed] for name, card in cards.items()}
-    figure = metric_bars(cards, ["success", "failure"], {"success": method_tests(scores)})
+    kinds = {name: SCORES[name] for name in ("success", "failure")}
+    figure = metric_bars(cards, kinds, {"success": method_tests(scores)})
     (axes,) = all_axes(figure)
     assert [bar.get_height() for bar in bars_of(axes)] == pytest.approx([0.92, 0.52, 0.51])
     assert [to_hex(bar.get_facecolor()) for bar in bars_of(axes)] == [
@@ -92,30 +93,29 @@ def test_a_bar_per_method_and_metric_with_its_deviation_and_letter():
 
 
 @pytest.mark.parametrize("names", [METHODS[:1], METHODS[:5], METHODS])
-@pytest.mark.parametrize("metrics", [PAPER, tuple(MEANINGS)])
-def test_bars_never_overlap(names, metrics):
-    cards = random_cards(names, metrics)
+@pytest.mark.parametrize("kinds", [PAPER, SCORES])
+def test_bars_never_overlap(names, kinds):
+    cards = random_cards(names, kinds)
     tests = {}
     if len(names) > 1:
-        for metric in metrics:
+        for metric in kinds:
             scores = {n: [s.value for s in c[metric].by_seed] for n, c in cards.items()}
             tests[metric] = method_tests(scores)
-    figure = metric_bars(cards, metrics, tests)
-    assert sum(len(bars_of(axes)) for axes in all_axes(figure)) == len(names) * len(metrics)
+    figure = metric_bars(cards, kinds, tests)
+    assert sum(len(bars_of(axes)) for axes in all_axes(figure)) == len(names) * len(kinds)
     assert figure.get_figwidth() <= 7.2
     assert_no_overlap(figure)
 
 
 def test_steps_stand_apart_from_scores():
-    figure = metric_bars(
-        random_cards(["td"], ["success", "setback_in_other"]), ["setback_in_other", "success"]
-    )
+    kinds = {name: SCORES[name] for name in ("setback_in_other", "success")}
+    figure = metric_bars(random_cards(["td"], kinds), kinds)
     assert [axes.get_ylabel() for axes in all_axes(figure)] == ["score", "steps"]
 
 
 def test_encoders_have_colours_that_no_method_has():
     cards = random_cards(["siglip2", "clip", "dinov2"], PAPER)
-    (axes,) = all_axes(encoder_bars(cards, PAPER))
+    (axes,) = all_axes(metric_bars(cards, PAPER))
     colours = [to_hex(bar.get_facecolor()) for bar in bars_of(axes)[:3]]
     assert len(set(colours)) == 3
     assert not set(colours) & set(METHOD_COLOURS.values())

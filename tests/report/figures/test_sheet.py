@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,18 +18,18 @@ from goalward.report.figures.sheet import (
     curves_of,
     known_values,
     sheet_figure,
-    truth_beside,
     write_sheet,
+    write_sheets,
 )
 from goalward.rollouts.episode import Outcome
+from goalward.runs.settings import RunEpisode
 from goalward.values.events import Event, EventKind
-from goalward.values.finished_run import RunEpisode
 
 SETBACK, RECOVERY, STALL, NO_RETURN, GOAL = EventKind
 
 
 def episode(num_frames=101, outcome=Outcome.TIME_OUT, goal_frame=None):
-    return RunEpisode("7", "fold", outcome, num_frames, goal_frame, True)
+    return RunEpisode("7", "fold", outcome, num_frames, goal_frame, "held out")
 
 
 def event(kind, frame, size=50.0):
@@ -61,7 +62,7 @@ def test_events_are_named_by_what_happened_in_order_of_time():
     assert list(labels(moments).items()) == [
         (0, "start"),
         (20, "setback"),
-        (40, "recovered"),
+        (40, "recovery"),
         (60, "stall 25 frames"),
         (90, "no return"),
         (100, "time-out"),
@@ -115,9 +116,11 @@ def test_a_short_episode_shows_each_frame_once():
 def test_all_methods_are_on_one_scale_the_chosen_first(run):
     run, _ = run
     curves = curves_of(run, "a/../b", "td")
-    assert list(curves) == ["td", "liveness"]
-    assert curves["liveness"][0, -1] == -1.0
-    assert curves["td"][0, -1] == pytest.approx(1 - 2 * run.discount**5)
+    assert [one.method for one in curves] == ["td", "liveness"]
+    td, liveness = curves
+    assert liveness.by_seed.shape == (2, 30)
+    assert liveness.by_seed[0, -1] == -1.0
+    assert td.by_seed[0, -1] == pytest.approx(1 - 2 * run.discount**5)
 
 
 def test_a_sheet_shows_what_the_cameras_saw_at_each_moment(run):
@@ -181,10 +184,10 @@ def test_true_values_are_those_of_the_episode_in_order():
 
 def test_the_truth_is_looked_for_beside_the_data(run, tmp_path):
     finished, _ = run
-    assert truth_beside(finished, tmp_path) is None
+    assert finished.read_truth(tmp_path) is None
     truth = FrameTruth(("a/../b",), np.array([3]), np.array([[2.0, 4.0]]), cap=50)
     truth.write(tmp_path / "truth.parquet")
-    found = truth_beside(finished, tmp_path)
+    found = finished.read_truth(tmp_path)
     assert found is not None
     figure = sheet_figure(*run, "a/../b", truth=found)
     assert [text.get_text() for text in figure.legends[0].get_texts()][-1] == "truth ± 2 s.e."
@@ -203,6 +206,18 @@ def test_three_files_are_written_and_are_the_same_every_time(run, tmp_path):
         assert picture.width == 1440
     assert ElementTree.parse(first[1]).getroot().tag.endswith("svg")
     assert first[2].read_bytes().startswith(b"%PDF")
+
+
+def test_sheets_of_a_run_from_memory_lie_in_its_folder(tmp_path):
+    shown = [drawn_episode(name, 6, shapes={"base": (8, 8)}) for name in ("a", "b", "c")]
+    run, rollouts = drawn_run(shown, {"td": [countdown(6)] * 3}, tmp_path / "run")
+    with pytest.raises(RolloutError, match="in memory; say with data= .*; cameras=.. draws the"):
+        write_sheets(run, ["a"])
+    written = write_sheets(replace(run, rollouts=rollouts), ["b", "a", "b"])
+    assert list(written) == ["b", "a"]
+    assert written["a"][0] == tmp_path / "run" / "sheets" / "episode_a.png"
+    alone = write_sheets(run, ["c"], cameras=(), out=tmp_path / "alone")
+    assert alone["c"][2] == tmp_path / "alone" / "episode_c.pdf"
 
 
 def test_hostile_names_make_no_markup_and_no_error(tmp_path):

@@ -6,21 +6,27 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
-import goalward.report
+import goalward
 from goalward.errors import GoalwardError, RolloutError
-from goalward.report.pages.files import script_text, write_report
+from goalward.metrics.truth.frame_truth import FrameTruth
+from goalward.report.pages import files as report_files
+from goalward.report.pages.assets import SITE
+from goalward.report.pages.files import script_text, write_pages, write_report
 from goalward.report.pages.media import videos_in_order
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.frames import ArrayFrames
+from goalward.runs.settings import RunData
+from goalward.runs.stored import write_run
+from goalward.values.training_log import LossCurve, TrainingLog, write_training_log
 
-SITE = Path(goalward.report.__file__).parent / "site"
 SHAPES = {"front": (32, 48), "wrist": (32, 32)}
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -68,7 +74,7 @@ def files_in(report: Path) -> dict[str, int]:
 
 def test_the_report_holds_all_that_the_page_asks_for(tmp_path):
     run, rollouts = small_run(tmp_path)
-    index = write_report(run, rollouts, tmp_path / "report")
+    index = write_pages(run, rollouts, tmp_path / "report")
     assert index == tmp_path / "report" / "index.html"
     wanted = re.findall(r'(?:src|href)="([a-z]+/[^"]+)"', index.read_text())
     assert len(wanted) > 15
@@ -89,7 +95,7 @@ def test_no_name_becomes_markup_or_a_path(tmp_path):
     ]
     run, rollouts = drawn_run(episodes, {"td": [countdown(4) for _ in episodes]}, tmp_path)
     report = tmp_path / "in" / "report"
-    write_report(run, rollouts, report)
+    write_pages(run, rollouts, report)
     told = content_of(report / "data" / "run.js")
     assert [row["id"] for row in told["episodes"]] == HOSTILE
     assert [task["name"] for task in told["front"]["tasks"]] == HOSTILE
@@ -104,7 +110,7 @@ def test_no_name_becomes_markup_or_a_path(tmp_path):
 
 def test_without_rollouts_there_are_curves_and_no_pictures(tmp_path):
     run, _ = small_run(tmp_path)
-    write_report(run, None, tmp_path / "report")
+    write_pages(run, None, tmp_path / "report")
     assert episode_file(tmp_path / "report", 0)["cameras"] == []
     assert len(episode_file(tmp_path / "report", 0)["curves"][0]["mean"]) == 40
     assert not (tmp_path / "report" / "videos").exists()
@@ -112,7 +118,7 @@ def test_without_rollouts_there_are_curves_and_no_pictures(tmp_path):
 
 def test_without_videos_events_still_have_their_pictures(tmp_path):
     run, rollouts = small_run(tmp_path)
-    write_report(run, rollouts, tmp_path / "report", videos=False)
+    write_pages(run, rollouts, tmp_path / "report", videos=False)
     episode = episode_file(tmp_path / "report", 0)
     assert episode["cameras"] == []
     assert episode["events"][0]["thumb"] is not None
@@ -138,7 +144,7 @@ def test_a_damaged_video_is_told_and_the_others_play(tmp_path):
     run, rollouts = small_run(tmp_path, num_episodes=1)
     broken = dict(rollouts[0].cameras) | {"wrist": BrokenFrames()}
     damaged = Episode("0", 40, Outcome.TIME_OUT, None, "fold", 10.0, broken)
-    write_report(run, Rollouts([damaged]), tmp_path / "report")
+    write_pages(run, Rollouts([damaged]), tmp_path / "report")
     front, wrist = episode_file(tmp_path / "report", 0)["cameras"]
     assert front["video"] is not None
     assert (wrist["video"], wrist["problem"]) == (None, "wrist.mp4: cannot be decoded")
@@ -154,13 +160,13 @@ def test_stopped_early_it_opens_and_the_next_time_it_goes_on(tmp_path, stopped_a
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_report(run, rollouts, report, on_progress=stop)
+        write_pages(run, rollouts, report, on_progress=stop)
     assert (report / "index.html").is_file()
     assert len(content_of(report / "data" / "run.js")["episodes"]) == 3
     curves = [episode_file(report, position)["curves"] for position in range(3)]
     assert curves[0] == curves[1] == curves[2]
     videos = {name: when for name, when in files_in(report).items() if name.startswith("videos")}
-    write_report(run, rollouts, report)
+    write_pages(run, rollouts, report)
     # All three episodes look the same, so they share their two videos.
     assert len(list((report / "videos").iterdir())) == 2
     after = files_in(report)
@@ -170,9 +176,9 @@ def test_stopped_early_it_opens_and_the_next_time_it_goes_on(tmp_path, stopped_a
 
 def test_a_second_time_no_video_and_no_picture_is_made_again(tmp_path):
     run, rollouts = small_run(tmp_path)
-    write_report(run, rollouts, tmp_path / "report")
+    write_pages(run, rollouts, tmp_path / "report")
     first = files_in(tmp_path / "report")
-    write_report(run, rollouts, tmp_path / "report")
+    write_pages(run, rollouts, tmp_path / "report")
     again = files_in(tmp_path / "report")
     assert list(again) == list(first)
     kept = [name for name in first if name.startswith(("videos", "thumbs", "sheets"))]
@@ -182,8 +188,8 @@ def test_a_second_time_no_video_and_no_picture_is_made_again(tmp_path):
 
 def test_without_the_data_a_report_keeps_the_pictures_it_has(tmp_path):
     run, rollouts = small_run(tmp_path)
-    write_report(run, rollouts, tmp_path / "report")
-    write_report(run, None, tmp_path / "report")
+    write_pages(run, rollouts, tmp_path / "report")
+    write_pages(run, None, tmp_path / "report")
     assert len(episode_file(tmp_path / "report", 2)["cameras"]) == 2
     assert len(list((tmp_path / "report" / "videos").iterdir())) == 2
 
@@ -191,13 +197,12 @@ def test_without_the_data_a_report_keeps_the_pictures_it_has(tmp_path):
 def test_another_run_in_the_same_folder_leaves_nothing_of_the_first(tmp_path):
     run, rollouts = small_run(tmp_path / "first")
     report = tmp_path / "report"
-    write_report(run, rollouts, report)
+    write_pages(run, rollouts, report)
     (report / "videos" / "mine.mp4").write_text("a file of somebody else")
     other, its_rollouts = small_run(tmp_path / "other", num_episodes=1, num_frames=30)
     # What tells runs apart is what is in their files.
-    other.folder.path.mkdir()
-    other.folder.summary.write_text("# other\n")
-    write_report(other, its_rollouts, report)
+    write_run(other)
+    write_pages(other, its_rollouts, report)
     assert [file.name for file in (report / "data" / "episodes").iterdir()] == ["000000.js"]
     assert len(episode_file(report, 0)["curves"][0]["mean"]) == 30
     videos = [file.name for file in (report / "videos").iterdir()]
@@ -208,13 +213,13 @@ def test_another_run_in_the_same_folder_leaves_nothing_of_the_first(tmp_path):
 def test_what_a_killed_process_left_is_removed_when_nobody_writes_it_any_more(tmp_path):
     run, rollouts = small_run(tmp_path)
     report = tmp_path / "report"
-    write_report(run, rollouts, report)
+    write_pages(run, rollouts, report)
     video = next((report / "videos").iterdir())
     old, fresh = (video.parent / f".{video.name}.{name}.mp4" for name in ("ab12cd_x", "zz99zz_x"))
     for file in (old, fresh):
         file.write_bytes(b"half a video")
     os.utime(old, (0, 0))
-    write_report(run, rollouts, report)
+    write_pages(run, rollouts, report)
     assert not old.exists()
     assert fresh.exists()
 
@@ -222,13 +227,138 @@ def test_what_a_killed_process_left_is_removed_when_nobody_writes_it_any_more(tm
 def test_rollouts_of_another_run_are_refused(tmp_path):
     run, rollouts = small_run(tmp_path)
     with pytest.raises(GoalwardError, match="not those of the run"):
-        write_report(run, rollouts.select([1, 0, 2]), tmp_path / "report")
+        write_pages(run, rollouts.select([1, 0, 2]), tmp_path / "report")
+
+
+# ---- the key: what makes pages old --------------------------------------------------------------
+
+
+def key_in(report: Path) -> str:
+    return content_of(report / "data" / "run.js")["key"]
+
+
+def added_to(name: str):
+    def change(run, monkeypatch):
+        with (run.folder.path / name).open("ab") as file:
+            file.write(b"\n")
+
+    return change
+
+
+def with_a_log(run, monkeypatch):
+    curve = LossCurve("mc", 0, "", "", None, 3, (10,), (0.5,), None)
+    write_training_log(run.folder.training_log, TrainingLog((curve,)))
+
+
+def with_another_version(run, monkeypatch):
+    monkeypatch.setattr(goalward, "__version__", "0.9.9")
+
+
+CHANGES = {
+    "settings": added_to("config.toml"),
+    "episodes": added_to("episodes.csv"),
+    "values": added_to("values.parquet"),
+    "scores": added_to("scores.json"),
+    "events": added_to("events.csv"),
+    "a training log": with_a_log,
+    "another version": with_another_version,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_pages_are_made_again_when_what_they_were_made_from_changes(tmp_path, monkeypatch, change):
+    run, _ = small_run(tmp_path / "run", num_episodes=1)
+    write_run(run)
+    write_pages(run, None, tmp_path / "report")
+    before = key_in(tmp_path / "report")
+    write_pages(run, None, tmp_path / "report")
+    assert key_in(tmp_path / "report") == before
+    change(run, monkeypatch)
+    write_pages(run, None, tmp_path / "report")
+    assert key_in(tmp_path / "report") != before
+
+
+def test_pages_are_made_again_when_any_code_of_the_report_changes(tmp_path, monkeypatch):
+    run, _ = small_run(tmp_path / "run", num_episodes=1)
+    keys = set()
+    room = tmp_path / "report"
+    for name in ("pages/front.py", "words/summary.py", "figures/curve.py"):
+        (room / name).parent.mkdir(parents=True, exist_ok=True)
+        (room / name).write_text("old = 1")
+    monkeypatch.setattr(report_files, "__file__", str(room / "pages" / "files.py"))
+    for name in ("", "pages/front.py", "words/summary.py", "figures/curve.py"):
+        if name:
+            (room / name).write_text("new = 1")
+        write_pages(run, None, tmp_path / "pages")
+        keys.add(key_in(tmp_path / "pages"))
+    assert len(keys) == 4
+
+
+def test_a_truth_that_was_measured_later_is_shown(tmp_path):
+    run, _ = small_run(tmp_path / "run", num_episodes=1)
+    write_pages(run, None, tmp_path / "report")
+    truth = FrameTruth(("0",), np.array([3]), np.array([[0.0, 0.0]]), cap=50)
+    write_pages(run, None, tmp_path / "report", truth=truth)
+    assert [known["frame"] for known in episode_file(tmp_path / "report", 0)["truth"]] == [3]
+
+
+def test_words_written_beside_the_run_are_no_part_of_the_pages(tmp_path):
+    run, _ = small_run(tmp_path / "run", num_episodes=1)
+    write_run(run)
+    write_pages(run, None, tmp_path / "report")
+    before = files_in(tmp_path / "report")
+    run.folder.summary.write_text("# other\n")
+    write_pages(run, None, tmp_path / "report")
+    assert files_in(tmp_path / "report") == before
+
+
+# ---- the function that people call --------------------------------------------------------------
+
+
+def test_a_folder_will_do_for_a_run_and_the_report_lies_in_it(tmp_path, caplog):
+    run, _ = small_run(tmp_path / "run", num_episodes=1)
+    write_run(run)
+    index = write_report(str(tmp_path / "run"), progress=False)
+    assert index == tmp_path / "run" / "report" / "index.html"
+    assert index.is_file()
+    # Its rollouts were only ever in memory.
+    assert [record.name for record in caplog.records] == ["goalward.report"]
+    assert "no pictures" in caplog.text
+    assert "data=" in caplog.text
+
+
+def test_a_run_that_knows_its_rollouts_shows_them(tmp_path, caplog):
+    run, rollouts = small_run(tmp_path / "run", num_episodes=1)
+    index = write_report(replace(run, rollouts=rollouts), tmp_path / "elsewhere", progress=False)
+    assert index == tmp_path / "elsewhere" / "index.html"
+    assert len(episode_file(index.parent, 0)["cameras"]) == 2
+    assert caplog.records == []
+
+
+def test_rollouts_that_were_named_and_are_not_there_are_an_error(tmp_path):
+    run, _ = small_run(tmp_path / "run", num_episodes=1)
+    with pytest.raises(GoalwardError, match="nowhere"):
+        write_report(run, data=tmp_path / "nowhere", progress=False)
+    assert not (tmp_path / "run" / "report").exists()
+
+
+def test_where_rollouts_were_is_told_with_what_to_do(tmp_path, caplog):
+    run, _ = small_run(tmp_path / "run", num_episodes=1)
+    gone = RunData(path=str(tmp_path / "gone"))
+    write_report(replace(run, settings=replace(run.settings, data=gone)), progress=False)
+    assert str(tmp_path / "gone") in caplog.text
+    assert "give data= if the rollouts lie elsewhere" in caplog.text
+
+
+def test_videos_of_no_height_are_refused(tmp_path):
+    with pytest.raises(GoalwardError, match="max_height= must be at least 16 pixels, got 0"):
+        write_report(tmp_path, max_height=0)
 
 
 def test_progress_ends_where_it_said(tmp_path):
     run, rollouts = small_run(tmp_path)
     told: list[tuple[int, int]] = []
-    write_report(run, rollouts, tmp_path / "report", on_progress=lambda *place: told.append(place))
+    write_pages(run, rollouts, tmp_path / "report", on_progress=lambda *place: told.append(place))
     assert told[0] == (0, 3)
     assert told[-1] == (3, 3)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
@@ -238,7 +368,7 @@ def test_one_episode_of_one_frame(tmp_path):
     run, rollouts = drawn_run(
         [drawn_episode("only", 1, shapes={"front": (16, 16)})], {"td": [np.zeros((1, 1))]}, tmp_path
     )
-    write_report(run, rollouts, tmp_path / "report")
+    write_pages(run, rollouts, tmp_path / "report")
     assert episode_file(tmp_path / "report", 0)["curves"] == [{"mean": [-10000]}]
 
 

@@ -1,36 +1,43 @@
 """The summary: names shown as they are, no more claimed than the values can carry."""
 
+import io
+
 import numpy as np
 import pytest
+from rich.console import Console
+from rollout_files.drawn_runs import drawn_episode, drawn_run
 
-import goalward
-from goalward.metrics.evaluation_scores import score_values
-from goalward.report.words.summary import summary
+from goalward.report.words.blocks import plain_text
+from goalward.report.words.rendering import page_sections, print_document
+from goalward.report.words.summary import summary, summary_document
+from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import LeftOut
-from goalward.values.table import ValueTable
+from goalward.runs.settings import RunData
 
 LENGTH = 10
 
 
-def words(steps_of, *, num_episodes=24, training=None, left_out=(), tasks="", policy="ours"):
-    """The summary of values that `steps_of` predicts: (is success) -> steps of its frames."""
+def run_of(steps_of, *, num_episodes=24, training=None, left_out=(), tasks="", policy="ours"):
+    """A run whose values `steps_of` predicts: (is success) -> steps of its frames."""
     success = [i % 2 == 0 for i in range(num_episodes)]
-    arrays = [np.zeros((LENGTH, 1), np.float32)] * num_episodes
-    ids = [f"<b>{i}_*" for i in range(num_episodes)]
-    rollouts = goalward.from_arrays(arrays, success=success, ids=ids, tasks=tasks)
-    rollouts = rollouts.with_left_out(left_out) if left_out else rollouts
-    steps = np.concatenate([steps_of(good) for good in success]).astype(np.float32)[None, None]
-    values = ValueTable(
-        methods=("liveness",),
-        seeds=(0,),
-        episode_ids=rollouts.ids,
-        episode_tasks=tuple(episode.task for episode in rollouts),
-        episode_ends=np.cumsum(rollouts.lengths),
-        value=-steps,
-        steps_to_goal=steps,
-    )
-    held_out = np.ones(num_episodes, dtype=bool)
-    return summary(score_values(values, rollouts, held_out, training, None), rollouts, policy)
+    named = [tasks] * num_episodes if isinstance(tasks, str) else tasks
+    episodes = [
+        drawn_episode(
+            f"<b>{i}_*",
+            LENGTH,
+            outcome=Outcome.SUCCESS if good else Outcome.TIME_OUT,
+            task=named[i],
+        )
+        for i, good in enumerate(success)
+    ]
+    steps = [np.asarray(steps_of(good), dtype=float)[None] for good in success]
+    data = RunData(left_out=tuple(left_out))
+    run, _ = drawn_run(episodes, {"liveness": steps}, training=training, data=data, policy=policy)
+    return run
+
+
+def words(steps_of, **options):
+    return summary(run_of(steps_of, **options))
 
 
 def knowing(good):
@@ -49,7 +56,7 @@ def backwards(good):
 def test_values_no_better_than_a_coin_are_not_to_be_relied_on(steps_of):
     text = words(steps_of)
     assert "**With twice the time**" in text
-    assert "**Do not rely on what the values of `liveness` say here**" in text
+    assert "**Do not rely on what the values of** `liveness` **say here**" in text
 
 
 def test_values_that_tell_outcomes_apart_are_not_doubted():
@@ -98,4 +105,27 @@ def test_events_are_counted():
     """Every time-out is said to be beyond the ceiling of 9 steps for all of its 10 frames."""
     text = words(knowing, num_episodes=4)
     assert "In all episodes `liveness` sees 2 stalls (`events.csv`)." in text
-    assert "(time_out): stall: 10 frames at 9 or more steps to go" in text
+    assert r"(time\_out): stall: 10 frames at 9 or more steps to go" in text
+
+
+def test_page_terminal_and_markdown_say_the_same():
+    """One document: what a page or a terminal shows is in the Markdown, word for word."""
+    run = run_of(blind, num_episodes=4, left_out=[LeftOut("7", "cut off")])
+    document = summary_document(run)
+    written = io.StringIO()
+    print_document(document, Console(file=written, width=80, emoji=False, highlight=False))
+    lines = written.getvalue().splitlines()
+    for section in page_sections(document):
+        assert section["title"] in lines
+        for block in section["blocks"]:
+            texts = block["items"] if block["kind"] == "bullets" else [block["spans"]]
+            for spans in texts:
+                text = "".join(words for _, words in spans)
+                assert text in lines or f"- {text}" in lines
+
+
+def test_a_doubt_is_known_by_its_role_not_by_its_words():
+    doubted = summary_document(run_of(blind)).paragraphs("doubt")
+    assert len(doubted) == len(run_of(blind).doubts) == 1
+    assert "no better than a coin" in plain_text(doubted[0].words)
+    assert summary_document(run_of(knowing)).paragraphs("doubt") == []

@@ -2,15 +2,16 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from goalward.metrics.score import Interval, Score
-from goalward.metrics.scores.card import MEANINGS, CardRow
+from goalward.metrics.scores.card import CardRow
+from goalward.metrics.scores.table import SCORES
 from goalward.metrics.uncertainty.intervals import over_seeds
 from goalward.metrics.uncertainty.significance import method_tests
 from goalward.report.words.tables import (
-    HIGHER_IS_BETTER,
     Cell,
     Table,
     escaped_latex,
@@ -22,6 +23,10 @@ from goalward.report.words.tables import (
 def row(*values, reason=""):
     scores = tuple(Score(value, "" if value is not None else reason) for value in values)
     return CardRow(scores, over_seeds(scores), Interval(0.0, 1.0))
+
+
+def kinds(*names):
+    return {name: SCORES[name] for name in names}
 
 
 def differences(cards, metric):
@@ -41,7 +46,7 @@ CARDS = {
 def test_markdown_by_the_letter():
     tested = {name: CARDS[name] for name in ("liveness", "td")}
     tests = {"success": differences(tested, "success"), "spearman": differences(CARDS, "spearman")}
-    assert score_table(CARDS, ["success", "spearman"], tests).markdown() == (
+    assert score_table(CARDS, kinds("success", "spearman"), tests).markdown() == (
         "| method | success ↑ | spearman ↑ |\n"
         "| --- | ---: | ---: |\n"
         "| liveness | **0.920 ± 0.020** a | −0.250 ± 0.050 b |\n"  # noqa: RUF001
@@ -55,7 +60,7 @@ def test_markdown_by_the_letter():
 
 def test_latex_by_the_letter():
     tests = {"spearman": differences(CARDS, "spearman")}
-    assert score_table(CARDS, ["success", "spearman"], tests).latex() == (
+    assert score_table(CARDS, kinds("success", "spearman"), tests).latex() == (
         "% Bold: the best mean of a column.\n"
         "% Methods without a common letter in a column differ (alpha = 0.05).\n"
         "\\begin{tabular}{lcc}\n"
@@ -73,21 +78,26 @@ def test_latex_by_the_letter():
 
 def test_one_seed_has_no_deviation_and_no_letters():
     cards = {"td": {"success": row(0.5)}, "mc": {"success": row(0.25)}}
-    table = score_table(cards, ["success"], {"success": differences(cards, "success")})
+    table = score_table(cards, kinds("success"), {"success": differences(cards, "success")})
     assert [cells[0].plain() for _, cells in table.rows] == ["0.500", "0.250"]
     assert table.notes == ("Bold: the best mean of a column.", "One seed: no deviation.")
 
 
 def test_setbacks_are_in_steps_and_none_is_best():
     cards = {"td": {"setback_in_other": row(9.96, 10.04)}, "mc": {"setback_in_other": row(3, 3)}}
-    table = score_table(cards, ["setback_in_other"])
+    table = score_table(cards, kinds("setback_in_other"))
     assert [cells[0].plain() for _, cells in table.rows] == ["10.0 ± 0.1", "3.0 ± 0.0"]
     assert table.columns == ("setback in other",)
     assert table.notes == ()
 
 
-def test_every_direction_is_of_a_known_score():
-    assert set(MEANINGS) >= HIGHER_IS_BETTER
+def test_where_fewer_are_better_the_fewest_are_best():
+    fewer = {"steps": replace(SCORES["setback_in_other"], shown="steps", better="lower")}
+    cards = {"td": {"steps": row(9, 10, 11)}, "mc": {"steps": row(3.02, 2.98, 3)}}
+    table = score_table(cards, fewer, {"steps": differences(cards, "steps")})
+    assert table.markdown().splitlines()[0] == "| method | steps ↓ |"
+    assert table.latex().splitlines()[4] == "method & steps $\\downarrow$ \\\\"
+    assert [cells[0].markdown() for _, cells in table.rows] == ["10.0 ± 1.0 b", "**3.0 ± 0.0** a"]
 
 
 def test_numbers_that_round_to_nothing_have_no_sign():

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import math
 
 import numpy as np
@@ -13,9 +12,10 @@ import goalward
 from goalward.metrics.truth.card import truth_card
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import known_frames
-from goalward.report.truth_json import truth_as_json
-from goalward.report.words.truth import truth_lines, wrong_of_time_outs
-from goalward.report.words.truth_table import chance_table, truth_csv, truth_figure, value_table
+from goalward.report.figures.truth import truth_figure
+from goalward.report.words.rendering import spans_markdown
+from goalward.report.words.truth import truth_paragraphs
+from goalward.report.words.truth_table import chance_table, truth_csv, value_table
 from goalward.values.table import ValueTable
 
 INF = math.inf
@@ -51,7 +51,7 @@ def card_of(steps_by_method, num_episodes=12, num_seeds=2, branches=None):
         episode_ids=rollouts.ids,
         episode_tasks=("",) * num_episodes,
         episode_ends=4 * np.arange(1, num_episodes + 1),
-        value=np.zeros_like(steps),
+        raw_value=np.zeros_like(steps),
         steps_to_goal=steps,
     )
     known = known_frames(truth, rollouts, np.ones(num_episodes, dtype=bool))
@@ -115,12 +115,8 @@ def test_csv_has_every_figure_once():
     assert float(found["low"]) < float(found["mean"]) < float(found["high"])
 
 
-def test_json_is_plain():
-    text = json.dumps(truth_as_json(card_of(TWO)), allow_nan=False)
-    found = json.loads(text)
-    assert found["closest_first"] == ["td", "mc_2"]
-    assert found["significance"]["all"]["td against mc_2"]["differs"] is True
-    assert found["frames"]["time_out"]["more_time_success"]["value"] == 0.5
+def said(card):
+    return "\n".join(spans_markdown(one.words) for one in truth_paragraphs(card))
 
 
 @pytest.mark.filterwarnings("error")
@@ -139,7 +135,7 @@ def test_a_point_per_frame_and_a_panel_per_method(num_methods):
 
 
 def test_words_name_the_closest_and_those_it_beats():
-    text = "\n".join(truth_lines(card_of({**TWO, "mc": (2, 4.001)})))
+    text = said(card_of({**TWO, "mc": (2, 4.001)}))
     assert "4 futures from each of 12 frames of 12 held-out episodes, up to 8 steps" in text
     assert "`td` is **closest to the truth**" in text
     assert "a perfect prediction would show 0.12" in text
@@ -151,37 +147,23 @@ def test_words_name_the_closest_and_those_it_beats():
 def test_words_do_not_claim_what_is_not_known():
     """Two methods whose errors are as large, turned over from episode to episode."""
     card = card_of({"td": (2, INF), "mc": (3, 4)}, num_episodes=2)
-    text = "\n".join(truth_lines(card))
+    text = said(card)
     assert "nearer than" not in text
     assert "not told apart from" in text
-    alone = "\n".join(truth_lines(card_of({"td": (2, 4)})))
+    alone = said(card_of({"td": (2, 4)}))
     assert "The values of `td` are off by 0.06" in alone
     assert "closest" not in alone
 
 
-def test_what_is_wrong_of_time_outs_is_told_and_only_that():
-    card = card_of({"td": (2, 1), "mc": (1, 3), "survival": (1, INF)})
-    # The true value is 7/8, of k = 1: 0, of k = 3: 3/4, of never: 1.
-    assert wrong_of_time_outs(card, "td").startswith(
-        "the truth of some frames shows them too optimistic in time-outs (-0.8"
-    )
-    assert wrong_of_time_outs(card, "td").endswith("of the true futures 50 % reach the goal")
-    # Off by an eighth: sure, but not much.
-    assert wrong_of_time_outs(card, "mc") == wrong_of_time_outs(card, "survival") == ""
-    near = card_of({"td": (2, 4)}, num_episodes=1)
-    assert wrong_of_time_outs(near, "td") == ""
-
-
 def test_a_single_future_leaves_the_noise_unknown():
     card = card_of(TWO, branches=1)
-    assert "perfect prediction" not in "\n".join(truth_lines(card))
+    assert "perfect prediction" not in said(card)
     assert "not defined: a frame has one future only" in value_table(card).markdown()
 
 
 def test_one_episode_has_neither_intervals_nor_tests():
     card = card_of(TWO, num_episodes=1)
-    text = "\n".join(truth_lines(card))
+    text = said(card)
     assert "no interval: an interval over episodes needs at least two" in text
     assert "Whether it really is nearer than the others is not known" in text
     value_table(card).markdown()
-    truth_as_json(card)

@@ -6,9 +6,14 @@ import pytest
 
 from goalward import Outcome, RolloutError
 from goalward.rollouts.findings import Findings
-from goalward.rollouts.labels.evidence import Evidence, evidence_from_frames, evidence_from_value
+from goalward.rollouts.labels.evidence import (
+    Evidence,
+    Unlabelled,
+    evidence_from_frames,
+    evidence_from_value,
+)
 from goalward.rollouts.labels.files import labels_by_episode, read_label_file
-from goalward.rollouts.labels.outcome import Label, LabelOptions, Unlabelled, decide
+from goalward.rollouts.labels.outcome import Label, LabelOptions, decide
 
 YES, NO = Evidence(True), Evidence(False)
 
@@ -109,7 +114,7 @@ def test_a_horizon_that_is_one_off_is_noticed():
     findings = Findings()
     episodes = episodes_with({"s": NO}, {"s": NO}, {"s": YES}, num_frames=249)
     assert outcomes(episodes, LabelOptions(horizon=250), findings)[0] is Outcome.FAILURE
-    assert "give --horizon 249" in findings.warnings[0]
+    assert "give horizon=249" in findings.warnings[0]
 
 
 def test_order_of_preference_and_name_of_the_source():
@@ -154,8 +159,8 @@ def test_no_label_is_an_error_that_teaches():
         "no outcome label found",
         "next.success",
         "holds action",
-        "--labels",
-        "--success-key",
+        "with labels= (csv",
+        "with success_key=.",
     ):
         assert part in text
 
@@ -193,7 +198,7 @@ def test_a_success_key_that_is_not_there():
 def test_options_that_contradict():
     with pytest.raises(RolloutError, match="not both"):
         LabelOptions(labels="x.csv", success_key="y")
-    with pytest.raises(RolloutError, match="horizon must be at least 1"):
+    with pytest.raises(RolloutError, match="horizon=0: must be at least 1"):
         LabelOptions(horizon=0)
 
 

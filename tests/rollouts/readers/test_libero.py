@@ -18,7 +18,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_demonstrations_have_no_label_of_their_own(path: Path):
-    with pytest.raises(RolloutError, match=r"stove_demo\.hdf5: .*--labels success"):
+    with pytest.raises(RolloutError, match=r"stove_demo\.hdf5: .*with labels='success'"):
         read(path)
 
 

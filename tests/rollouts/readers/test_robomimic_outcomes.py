@@ -32,7 +32,7 @@ def test_rewards_that_are_not_sparse_are_not_evidence(tmp_path: Path, rewards: l
     with pytest.raises(RolloutError, match=r"a\.hdf5: no outcome label found"):
         read(path)
     warnings = read(path, labels="success").warnings
-    assert any("--success-key rewards" in warning for warning in warnings)
+    assert any("success_key='rewards' uses them" in warning for warning in warnings)
     expected = "success" if max(rewards) > 0 else "time_out"
     assert read(path, success_key="rewards")[0].outcome == expected
 

@@ -296,7 +296,7 @@ def test_a_worker_that_dies_is_missed(tmp_path):
 
 def test_frames_that_do_not_divide_a_second_are_refused(tmp_path):
     plan = Plan.of("ball", episodes=1, every=3)
-    with pytest.raises(GoalwardError, match="--every 3 .* choose one of 1, 2, 5, 10"):
+    with pytest.raises(GoalwardError, match="every=3 does not divide .* choose one of 1, 2, 5, 10"):
         simulate(plan, SimulatedDataSet(tmp_path / "thirds"), num_workers=1)
 
 
@@ -304,12 +304,12 @@ def test_frames_that_do_not_divide_a_second_are_refused(tmp_path):
     ("asked", "problem"),
     [
         ({"policy": "expert"}, "no policy 'expert' for ball: there are pusher, sleeper"),
-        ({"episodes": 0}, "--episodes must be at least 1, got 0"),
+        ({"episodes": 0}, "episodes=0: must be at least 1"),
         ({"episodes": 7, "balanced": True}, "7 is an odd number"),
-        ({"size": 33}, "--size must be even"),
-        ({"seed": -1}, "--seed must be at least 0"),
-        ({"every": 0}, "--every must be at least 1"),
-        ({"time_out": 2, "every": 2}, "--time-out must be at least 3"),
+        ({"size": 33}, "size=33: must be even"),
+        ({"seed": -1}, "seed=-1: must be at least 0"),
+        ({"every": 0}, "every=0: must be at least 1"),
+        ({"time_out": 2, "every": 2}, "time_out=2: must be at least 3"),
     ],
 )
 def test_what_makes_no_sense_is_refused_at_once(asked, problem):

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from goalward.errors import GoalwardError
 from goalward.metrics.comparing import sample_size, sequential
 from goalward.metrics.comparing.exact_tests import (
@@ -148,13 +146,12 @@ def _with_watched_test(
 ) -> PairComparison:
     """With the test that may be looked at all the time; `alpha` is its error."""
     seen = sequential.looks(*zip(*meeting.succeeded, strict=True), level=level)
-    reached = np.flatnonzero(seen.log_e_value >= -np.log(alpha))
     watched = WatchedTest(
         num_pairs=seen.num_pairs,
         e_value=seen.e_value,
         wanted_e_value=1 / alpha,
         p_value=seen.p_value,
-        settled_at=int(reached[0]) + 1 if len(reached) else None,
+        settled_at=seen.settled_at(alpha),
         interval=_limits(seen.interval()),
     )
     if pair.better is not None or pair.difference == 0:
@@ -217,5 +214,5 @@ def _letters(table: OutcomeTable, pairs: Sequence[PairComparison]) -> dict[str, 
     return compact_letters(names, told_apart)
 
 
-def _limits(interval: proportions.Interval) -> Limits:
+def _limits(interval: proportions.ConfidenceLimits) -> Limits:
     return float(interval.lower), float(interval.upper)

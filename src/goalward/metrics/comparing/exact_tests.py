@@ -9,10 +9,9 @@ And Holm's adjustment, for whoever tests more than once.
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special, stats
 
-from goalward.metrics.uncertainty.proportions import FloatArray
+from goalward.rollouts.endings import FloatArray, IndexArray
 
 # Success rates that Boschloo's test tries as the common one. Spaced evenly in arcsin(sqrt(rate)),
 # where the spread of a rate is the same everywhere: 20 to a standard deviation at 500 per policy.
@@ -117,7 +116,7 @@ def _few_in_first(x1: int, n1: int, x2: int, n2: int) -> float:
     return min(1.0, worst)
 
 
-def _lower_tails(n1: int, n2: int, totals: npt.NDArray[np.int64]) -> FloatArray:
+def _lower_tails(n1: int, n2: int, totals: IndexArray) -> FloatArray:
     """P(at most so many successes in the first, rows | total, columns) if both are equally good."""
     first = np.arange(n1 + 1)[:, np.newaxis]
     second = totals - first
@@ -134,5 +133,5 @@ def _log_choices(n: int) -> FloatArray:
     return special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
 
 
-def _in_parts(size: int, part: int) -> list[npt.NDArray[np.int64]]:
+def _in_parts(size: int, part: int) -> list[IndexArray]:
     return np.array_split(np.arange(size), -(-size // max(part, 1)))

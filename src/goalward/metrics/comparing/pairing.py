@@ -8,7 +8,8 @@ import numpy as np
 
 from goalward.errors import GoalwardError
 from goalward.metrics.comparing.outcome_table import EpisodeOutcome, OutcomeTable, PolicyOutcomes
-from goalward.metrics.uncertainty.proportions import FloatArray, task_weights
+from goalward.metrics.uncertainty.proportions import task_weights
+from goalward.rollouts.endings import FloatArray
 from goalward.rollouts.findings import some_of
 
 

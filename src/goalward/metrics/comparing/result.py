@@ -1,5 +1,6 @@
 """What a comparison of policies found: numbers about each policy and about each pair of them."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ class PolicySummary:
     letters: str
     mean_steps: float | None
     mean_steps_interval: Limits | None
-    tasks: dict[str, tuple[int, int]]
+    tasks: Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)

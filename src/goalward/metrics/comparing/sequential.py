@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from goalward.metrics.uncertainty.proportions import FloatArray, Interval
+from goalward.metrics.uncertainty.proportions import ConfidenceLimits
+from goalward.rollouts.endings import FloatArray, IndexArray
 
 # The mixture over bets that makes an interval is a sum over so many. Fewer would still be valid, as
 # every mixture is; at 1,000 pairs 64 agree with the integral to six digits.
@@ -30,14 +31,13 @@ _HALVINGS = 30
 class Looks:
     """What one would have seen after every pair of rollouts. Arrays have an entry per pair.
 
-    `settled_at` is the number of pairs after which the e-value first reached 1 / (1 - level), None
-    if it never did. The interval holds the difference at all looks at once with the probability
+    The interval holds the difference at all looks at once with the probability
     `level`, provided that the difference stays the same while rollouts come in.
     """
 
     level: float
-    wins: npt.NDArray[np.int64]
-    losses: npt.NDArray[np.int64]
+    wins: IndexArray
+    losses: IndexArray
     log_e_value: FloatArray
 
     @property
@@ -54,15 +54,15 @@ class Looks:
         """An ordinary p-value that allows for every look: 1 over the largest e-value so far."""
         return float(np.exp(-max(0.0, self.log_e_value.max(initial=0.0))))
 
-    @property
-    def settled_at(self) -> int | None:
-        reached = np.flatnonzero(self.log_e_value >= -np.log(1 - self.level))
+    def settled_at(self, alpha: float) -> int | None:
+        """After how many pairs the e-value first reached 1 / alpha; None if it never did."""
+        reached = np.flatnonzero(self.log_e_value >= -np.log(alpha))
         return int(reached[0]) + 1 if len(reached) else None
 
-    def interval(self, look: int = -1) -> Interval:
+    def interval(self, look: int = -1) -> ConfidenceLimits:
         """The differences, second minus first, that no bet has refuted at one of the looks."""
         if not self.num_pairs:
-            return Interval(np.array(-1.0), np.array(1.0))
+            return ConfidenceLimits(np.array(-1.0), np.array(1.0))
         num_pairs = range(1, self.num_pairs + 1)[look]
         return difference_interval(self.wins[look], self.losses[look], num_pairs, self.level)
 
@@ -73,7 +73,7 @@ def looks(first: Iterable[bool], second: Iterable[bool], level: float = 0.95) ->
     A rollout without a partner waits for it: the longer side's last rollouts do not count yet.
 
     >>> found = looks([False] * 12, [True] * 12)
-    >>> found.settled_at, round(found.e_value)
+    >>> found.settled_at(alpha=0.05), round(found.e_value)
     (8, 315)
     """
     pairs = np.array(list(zip(first, second, strict=False)), dtype=bool).reshape(-1, 2)
@@ -99,7 +99,7 @@ def log_e_value(wins: npt.ArrayLike, losses: npt.ArrayLike) -> FloatArray:
 
 def difference_interval(
     wins: npt.ArrayLike, losses: npt.ArrayLike, pairs: npt.ArrayLike, level: float = 0.95
-) -> Interval:
+) -> ConfidenceLimits:
     """Differences of the rates that the bets have not refuted: a confidence sequence.
 
     For a difference d a pair is worth D - d, where D is 1 if only the second wins, -1 if only the
@@ -133,7 +133,7 @@ def difference_interval(
 
     lower = limit(inner_low, np.maximum(np.minimum(inner_low, estimate) - _GRID_STEP, -1.0))
     upper = limit(inner_high, np.minimum(np.maximum(inner_high, estimate) + _GRID_STEP, 1.0))
-    return Interval(lower, upper)
+    return ConfidenceLimits(lower, upper)
 
 
 def log_capital(

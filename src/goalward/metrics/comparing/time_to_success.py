@@ -20,13 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
-from goalward.metrics.uncertainty.proportions import FloatArray
+from goalward.rollouts.endings import BoolArray, FloatArray
 from goalward.rollouts.episode import Outcome
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""How a prediction moves along an episode: forward, back, and where it went wrong."""
+"""How a prediction moves along an episode: towards the goal, and back."""
 
 import math
 from dataclasses import dataclass
@@ -10,67 +10,45 @@ from goalward.rollouts.endings import BoolArray, Endings, FloatArray, IndexArray
 
 
 @dataclass(frozen=True, eq=False)
-class Progress:
-    """Per episode, how often a number rose and fell from frame to frame, and its worst setback.
+class Movement:
+    """Per episode, how often a number fell from frame to frame, and its largest setback.
 
     Frames after the goal are not looked at. `num_moves` is (episodes,), one less than the frames;
     the rest is (runs, episodes). The largest setback is the most that the number ever stood
-    above its lowest so far; it goes from frame `setback_start`, the last at that lowest, to frame
-    `setback_end`, both counted within the episode and -1 where the number never rose.
+    above its lowest so far.
     """
 
     num_moves: IndexArray
     num_down: IndexArray
-    num_up: IndexArray
-    total_rise: FloatArray
     largest_setback: FloatArray
-    setback_start: IndexArray
-    setback_end: IndexArray
 
 
-def progress(
-    numbers: FloatArray, endings: Endings, *, ceiling: float = math.inf, tolerance: float = 0.0
-) -> Progress:
+def movement(numbers: FloatArray, endings: Endings, *, ceiling: float = math.inf) -> Movement:
     """Moves and setbacks of predicted steps, or of values: lower is nearer the goal.
 
     Above the `ceiling` all is equally far: steps are best cut at the horizon, where a change from
-    300 to never is no news. A move of at most `tolerance` is neither up nor down. From never to
-    never nothing moves; a rise to never is infinite.
+    300 to never is no news. From never to never nothing moves; a rise to never is infinite.
 
     >>> endings = Endings(np.array([6]), np.array([5]))
-    >>> moves = progress(np.array([9.0, 4, 4, 7, 5, 0]), endings)
-    >>> moves.num_down, moves.num_up, moves.largest_setback
-    (array([[3]]), array([[1]]), array([[3.]]))
-    >>> moves.setback_start, moves.setback_end
-    (array([[2]]), array([[3]]))
+    >>> moves = movement(np.array([9.0, 4, 4, 7, 5, 0]), endings)
+    >>> moves.num_moves, moves.num_down, moves.largest_setback
+    (array([5]), array([[3]]), array([[3.]]))
     """
     numbers = np.minimum(np.atleast_2d(endings.per_frame(numbers)), ceiling)
     shape = (len(numbers), endings.num_episodes)
-    num_down, num_up = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    total_rise, largest = np.zeros(shape), np.zeros(shape)
-    setback_start, setback_end = np.full(shape, -1), np.full(shape, -1)
+    num_down, largest = np.zeros(shape, np.int64), np.zeros(shape)
     stops = np.where(
         endings.success, endings.starts + endings.goal_frames + 1, endings.episode_ends
     )
     for episode, (start, stop) in enumerate(zip(endings.starts, stops, strict=True)):
         along = numbers[:, start:stop]
-        change = _difference(along[:, 1:], along[:, :-1])
-        num_down[:, episode] = (change < -tolerance).sum(axis=1)
-        num_up[:, episode] = (change > tolerance).sum(axis=1)
-        total_rise[:, episode] = np.maximum(change, 0).sum(axis=1)
+        num_down[:, episode] = (_difference(along[:, 1:], along[:, :-1]) < 0).sum(axis=1)
         lowest = np.minimum.accumulate(along, axis=1)
-        setback = _difference(along, lowest)
-        largest[:, episode] = setback.max(axis=1)
-        for run in np.flatnonzero(largest[:, episode] > 0):
-            end = int(setback[run].argmax())
-            setback_end[run, episode] = end
-            at_lowest = along[run, : end + 1] == lowest[run, end]
-            setback_start[run, episode] = int(np.flatnonzero(at_lowest)[-1])
-    num_moves = stops - endings.starts - 1
-    return Progress(num_moves, num_down, num_up, total_rise, largest, setback_start, setback_end)
+        largest[:, episode] = _difference(along, lowest).max(axis=1)
+    return Movement(stops - endings.starts - 1, num_down, largest)
 
 
-def forward_share(moves: Progress, episodes: BoolArray) -> FrameMean:
+def forward_share(moves: Movement, episodes: BoolArray) -> FrameMean:
     """The share of moves that go down, towards the goal, in some of the episodes."""
     counted = episodes & (moves.num_moves > 0)
     down = moves.num_down[:, counted].astype(np.float64)
@@ -118,7 +96,7 @@ class EpisodeMedian:
         return None
 
 
-def median_setback(moves: Progress, episodes: BoolArray) -> EpisodeMedian:
+def median_setback(moves: Movement, episodes: BoolArray) -> EpisodeMedian:
     """The median over some of the episodes of their largest setback."""
     return EpisodeMedian(moves.largest_setback[:, episodes], if_empty="no such episode")
 

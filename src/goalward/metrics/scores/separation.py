@@ -96,18 +96,6 @@ def episode_separation(steps: FloatArray, endings: Endings) -> Separation:
     return _one_number_each(medians, endings, np.arange(endings.num_episodes))
 
 
-def early_separation(steps: FloatArray, endings: Endings, frame: int) -> Separation:
-    """Episodes against episodes, each by what was predicted at one frame of all of them.
-
-    Episodes that had reached the goal before, or ended before, are out. As all are looked at after
-    the same time, knowing how long an episode lasted does not help.
-    """
-    steps = np.atleast_2d(endings.per_frame(steps))
-    goal = np.where(endings.success, endings.goal_frames, endings.lengths - 1)
-    running = np.flatnonzero(goal >= frame)
-    return _one_number_each(steps[:, endings.starts[running] + frame], endings, running)
-
-
 def _frames_by_episode(counted: BoolArray, endings: Endings) -> list[IndexArray]:
     """The counted frames of each episode that has any."""
     frames = np.flatnonzero(counted)

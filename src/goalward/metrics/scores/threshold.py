@@ -5,62 +5,13 @@ off fails them even if it orders all frames perfectly, and another can win by sh
 Here every method may first choose its own threshold, on episodes that are not scored.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from goalward.metrics.score import Score
-from goalward.metrics.scores.paper_metrics import (
-    NO_OTHER,
-    NO_SUCCESS,
-    PaperMetrics,
-    Pool,
-    metrics_of,
-)
+from goalward.metrics.scores.paper_metrics import NO_OTHER, NO_SUCCESS, Pool
+from goalward.metrics.scores.predictions import Predictions
 from goalward.metrics.uncertainty.weighing import Average, FrameMean, frame_mean
 from goalward.rollouts.endings import Endings, FloatArray
-
-
-@dataclass(frozen=True)
-class ThresholdMetrics:
-    """The threshold that was best in training (in steps), and what it gives in test."""
-
-    threshold: Score
-    training: PaperMetrics
-    test: PaperMetrics
-
-
-def threshold_metrics(
-    training_steps: FloatArray,
-    training_endings: Endings,
-    test_steps: FloatArray,
-    test_endings: Endings,
-    horizon: float,
-    *,
-    pool: Pool = "frames",
-) -> ThresholdMetrics:
-    """The three metrics of one run at the threshold that was best on its training episodes.
-
-        success: share with steps < threshold     failure: share with steps >= threshold
-
-    on the same frames as the paper's metrics, but with one threshold for all of them. Any
-    increasing change of scale leaves the result as it is. Episodes that were trained on look
-    easier than they are, and a threshold chosen on them inherits that.
-
-    >>> training = Endings(np.array([2, 4]), np.array([1, -1]))
-    >>> test = Endings(np.array([1, 3]), np.array([0, -1]))
-    >>> scores = threshold_metrics(
-    ...     np.array([70.0, 50, 80, 90]), training, np.array([74.0, 60, 99]), test, horizon=10
-    ... )
-    >>> print(scores.threshold, scores.training.composite, scores.test.composite)
-    75.000 1.000 0.750
-    """
-    threshold = best_threshold(training_steps, training_endings, horizon, pool=pool)
-    return ThresholdMetrics(
-        threshold,
-        _metrics_at(threshold, training_steps, training_endings, horizon, pool),
-        _metrics_at(threshold, test_steps, test_endings, horizon, pool),
-    )
 
 
 def best_threshold(
@@ -144,14 +95,21 @@ def composite_at(
     return Average((near, far_share(steps, endings, threshold, pool=pool)))
 
 
-def _metrics_at(
-    threshold: Score, steps: FloatArray, endings: Endings, horizon: float, pool: Pool
-) -> PaperMetrics:
-    if threshold.value is None:
-        none = Score(None, threshold.reason)
-        return PaperMetrics(none, none, none)
-    near = near_share(steps, endings, horizon, threshold.value, pool=pool)
-    return metrics_of(near, far_share(steps, endings, threshold.value, pool=pool))
+def composite_at_best(predictions: Predictions) -> Average | str:
+    """The composite where every seed chose its threshold on the episodes it learned from.
+
+    Any increasing change of scale leaves the result as it is. Episodes that were trained on look
+    easier than they are, and a threshold chosen on them inherits that.
+    """
+    training, horizon, pool = predictions.training, predictions.horizon, predictions.pool
+    if training is None:
+        return "no training episodes were given"
+    found = [best_threshold(run, training.endings, horizon, pool=pool) for run in training.steps]
+    thresholds = [threshold.value for threshold in found if threshold.value is not None]
+    if len(thresholds) < len(found):
+        return next(threshold.reason for threshold in found if threshold.reason)
+    by_seed = np.array(thresholds)[:, None]
+    return composite_at(predictions.steps, predictions.endings, horizon, by_seed, pool=pool)
 
 
 def _frame_weights(counted: FloatArray, endings: Endings, pool: Pool) -> FloatArray:

@@ -27,6 +27,7 @@ from goalward.metrics.uncertainty.significance import (
 )
 from goalward.metrics.uncertainty.weighing import mean_by_episode
 from goalward.rollouts.endings import FloatArray
+from goalward.targets.liveness import liveness_value
 from goalward.values.table import ValueTable
 
 # A normal number of standard deviation 1 is this far from 0 on average.
@@ -123,7 +124,7 @@ def truth_card(
         method: np.asarray(values.steps(method), dtype=np.float64)[:, known.position]
         for method in values.methods
     }
-    predicted = {method: 1 - 2 * discount**found for method, found in steps.items()}
+    predicted = {method: liveness_value(found, discount) for method, found in steps.items()}
     methods: dict[str, MethodTruth] = {}
     for method, found in steps.items():
         reached = {horizon: (found <= horizon).astype(np.float64) for horizon in horizons}

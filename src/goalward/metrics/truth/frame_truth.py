@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
 from goalward.rollouts.endings import BoolArray, FloatArray, IndexArray
+from goalward.targets.liveness import liveness_value
 
 _COLUMNS = ("episode_id", "frame_index", "branch", "steps", "cap")
 _METADATA_KEY = b"goalward"
@@ -90,7 +91,7 @@ class FrameTruth:
         A branch that would have succeeded after the cap makes this too high, by `cap_error` at
         most.
         """
-        return self._over_branches(1 - 2 * discount**self.steps)
+        return self._over_branches(liveness_value(self.steps, discount))
 
     def cap_error(self, discount: float) -> FloatArray:
         """By how much the cap can have raised each true value at most: 2 g^cap per capped branch.

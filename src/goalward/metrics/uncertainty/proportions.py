@@ -14,20 +14,22 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-FloatArray = npt.NDArray[np.float64]
+from goalward.rollouts.endings import FloatArray
 
 # Halving [-1, 1] so often leaves less than the spacing of floats around 0.1.
 _HALVINGS = 56
 
 
-class Interval(NamedTuple):
+class ConfidenceLimits(NamedTuple):
     """Two limits, each a number in an array of the shape that the counts broadcast to."""
 
     lower: FloatArray
     upper: FloatArray
 
 
-def wilson(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95) -> Interval:
+def wilson(
+    successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95
+) -> ConfidenceLimits:
     """The rates that a score test at this level would not reject (Wilson 1927).
 
     Covers close to the level on average, above or below it by a few points where the counts are
@@ -42,7 +44,7 @@ def wilson(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95)
 
 def clopper_pearson(
     successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95
-) -> Interval:
+) -> ConfidenceLimits:
     """The rates that neither exact one-sided binomial test would reject (Clopper, Pearson 1934).
 
     Never covers less than the level, whatever the rate; the price is that it mostly covers more.
@@ -55,7 +57,9 @@ def clopper_pearson(
     failures = totals - successes
     lower = special.betaincinv(np.maximum(successes, 0.5), failures + 1, tail)
     upper = special.betaincinv(successes + 1, np.maximum(failures, 0.5), 1 - tail)
-    return Interval(np.where(successes == 0, 0.0, lower), np.where(failures == 0, 1.0, upper))
+    return ConfidenceLimits(
+        np.where(successes == 0, 0.0, lower), np.where(failures == 0, 1.0, upper)
+    )
 
 
 def difference(
@@ -64,7 +68,7 @@ def difference(
     second_successes: npt.ArrayLike,
     second_totals: npt.ArrayLike,
     level: float = 0.95,
-) -> Interval:
+) -> ConfidenceLimits:
     """Difference of two rates, second minus first, from independent rollouts of one task.
 
     Newcombe's hybrid score interval (1998, method 10), from the Wilson limits l and u of each:
@@ -79,7 +83,7 @@ def difference(
     z = _normal_quantile(level)
     first, second = _wilson(x1 / n1, n1, z), _wilson(x2 / n2, n2, z)
     estimate = x2 / n2 - x1 / n1
-    return Interval(
+    return ConfidenceLimits(
         estimate - np.hypot(x2 / n2 - second.lower, first.upper - x1 / n1),
         estimate + np.hypot(second.upper - x2 / n2, x1 / n1 - first.lower),
     )
@@ -105,7 +109,7 @@ def difference_by_task(
     second_successes: npt.ArrayLike,
     second_totals: npt.ArrayLike,
     level: float = 0.95,
-) -> Interval:
+) -> ConfidenceLimits:
     """Difference of two rates from independent rollouts of several tasks (the last axis).
 
     The estimate d is the mean of the tasks' differences by `task_weights`; the limits are those
@@ -128,7 +132,7 @@ def difference_by_task(
     square = (estimate + shift) ** 2 - estimate**2 + z**2 * q / w**2
     half_width = np.sqrt(np.maximum(square, 0))
     pooled = difference(x1.sum(axis=-1), n1.sum(axis=-1), x2.sum(axis=-1), n2.sum(axis=-1), level)
-    return Interval(
+    return ConfidenceLimits(
         np.where(q == 0, pooled.lower, np.maximum(estimate + shift - half_width, -1)),
         np.where(q == 0, pooled.upper, np.minimum(estimate + shift + half_width, 1)),
     )
@@ -139,7 +143,7 @@ def paired_difference(
     only_second: npt.ArrayLike,
     pairs: npt.ArrayLike,
     level: float = 0.95,
-) -> Interval:
+) -> ConfidenceLimits:
     """Difference of two rates, second minus first, from paired rollouts (Tango 1998).
 
     `only_first` counts the pairs in which the first policy alone succeeded. The limits are the
@@ -168,7 +172,7 @@ def paired_difference(
 
     lower = _where_it_falls_below(score, z, wins.shape)
     upper = _where_it_falls_below(score, -z, wins.shape)
-    return Interval(
+    return ConfidenceLimits(
         np.where(losses == pairs, -1.0, lower),
         np.where(wins == pairs, 1.0, upper),
     )
@@ -186,13 +190,13 @@ def _where_it_falls_below(
     return (left + right) / 2
 
 
-def _wilson(rate: FloatArray, totals: FloatArray, z: float) -> Interval:
+def _wilson(rate: FloatArray, totals: FloatArray, z: float) -> ConfidenceLimits:
     shrink = 1 + z**2 / totals
     centre = (rate + z**2 / (2 * totals)) / shrink
     half_width = z / shrink * np.sqrt(rate * (1 - rate) / totals + z**2 / (4 * totals**2))
     # At rates of 0 and 1 the limit is exact; rounding must not leave it a hair outside.
     lower = np.where(rate == 0, 0.0, centre - half_width)
-    return Interval(lower, np.where(rate == 1, 1.0, centre + half_width))
+    return ConfidenceLimits(lower, np.where(rate == 1, 1.0, centre + half_width))
 
 
 def _counts(successes: npt.ArrayLike, totals: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:

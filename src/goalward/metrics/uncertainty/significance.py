@@ -39,10 +39,6 @@ class PairTest:
     differs: bool = False
     reason: str = ""
 
-    @property
-    def mark(self) -> str:
-        return "*" if self.differs else ""
-
 
 @dataclass(frozen=True)
 class MethodTests:
@@ -59,14 +55,6 @@ class MethodTests:
             if {pair.first, pair.second} == {first, second}:
                 return pair
         raise ValueError(f"no pair {first!r}, {second!r} among {', '.join(self.names)}")
-
-    @property
-    def adjusted(self) -> tuple[tuple[float | None, ...], ...]:
-        """Adjusted p values as a symmetric table in the order of `names`; 1 on its diagonal."""
-        return tuple(
-            tuple(1.0 if a == b else self.pair(a, b).adjusted for b in self.names)
-            for a in self.names
-        )
 
     @property
     def differs(self) -> BoolArray:

@@ -7,14 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from goalward.looks import GRID_COLOUR, POLICY_COLOURS, TEXT_COLOUR
 from goalward.metrics.comparing.result import Comparison, PolicySummary
 from goalward.metrics.comparing.time_to_success import SuccessCurve
+from goalward.report.figures.paper import short_name
 
-# Okabe and Ito's colours, which most eyes tell apart, without the yellow that white paper swallows.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 # A second mark beside colour, for print and for more policies than colours.
 _STROKES = ("solid", "dashed", "dashdot", "dotted")
-_TEXT = "#333333"
 _LONGEST_NAME = 28
 
 
@@ -24,10 +23,7 @@ def comparison_figure(comparison: Comparison, curves: Mapping[str, SuccessCurve]
     Without curves (no steps in the table) the picture is the rates alone.
     """
     ordered = comparison.best_first
-    looks = {
-        policy.policy: (_COLOURS[i % len(_COLOURS)], _STROKES[i // len(_COLOURS) % len(_STROKES)])
-        for i, policy in enumerate(comparison.policies)
-    }
+    looks = {policy.policy: _look(number) for number, policy in enumerate(comparison.policies)}
     height = max(3.2, 1.5 + 0.42 * len(ordered))
     figure = Figure(figsize=(10.5 if curves else 6.0, height), layout="constrained")
     axes = figure.subplots(1, 2 if curves else 1, squeeze=False)[0]
@@ -49,14 +45,16 @@ def _draw_rates(
         axes.plot([low, high], [row, row], color=colour, linewidth=2.5, solid_capstyle="butt")
         axes.plot([policy.rate], [row], marker="o", color=colour, markersize=7)
         # Letters stand in a column of their own, where no interval can reach them.
-        axes.text(1.04, row, policy.letters, va="center", fontweight="bold", color=_TEXT)
+        axes.text(1.04, row, policy.letters, va="center", fontweight="bold", color=TEXT_COLOUR)
     # Room for the underscores of the name above the count.
     axes.set_yticks(range(len(policies)), [_shown(p) for p in policies], linespacing=1.4)
     axes.set_ylim(len(policies) - 0.5, -0.5)
     axes.set_xlim(-0.02, 1.02)
     axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     axes.set_xlabel(f"success rate, {100 * level:g} % interval")
-    axes.set_title("the same letter: cannot be told apart", fontsize=9, loc="right", color=_TEXT)
+    axes.set_title(
+        "the same letter: cannot be told apart", fontsize=9, loc="right", color=TEXT_COLOUR
+    )
     _plain(axes, grid="x")
 
 
@@ -77,7 +75,7 @@ def _draw_curves(
             color=colour,
             linestyle=stroke,
             linewidth=1.8,
-            label=_short(policy.policy),
+            label=short_name(policy.policy, _LONGEST_NAME),
         )
     axes.set_xlim(0, horizon)
     axes.set_ylim(-0.02, 1.02)
@@ -89,18 +87,17 @@ def _draw_curves(
 
 
 def _plain(axes: Axes, grid: Literal["x", "both"]) -> None:
-    axes.grid(axis=grid, color="#dddddd", linewidth=0.6)
+    axes.grid(axis=grid, color=GRID_COLOUR, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=_TEXT, labelsize=9)
+    axes.tick_params(colors=TEXT_COLOUR, labelsize=9)
 
 
 def _shown(policy: PolicySummary) -> str:
-    return f"{_short(policy.policy)}\n{policy.successes} of {policy.episodes}"
+    return f"{short_name(policy.policy, _LONGEST_NAME)}\n{policy.successes} of {policy.episodes}"
 
 
-def _short(name: str) -> str:
-    name = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-    # A dollar sign would start mathematics; a legend leaves out names that start with _.
-    name = name.replace("$", r"\$")
-    return f" {name}" if name.startswith("_") else name
+def _look(number: int) -> tuple[str, str]:
+    """Colour and stroke of the policy that stands at this place in the table."""
+    again, index = divmod(number, len(POLICY_COLOURS))
+    return POLICY_COLOURS[index], _STROKES[again % len(_STROKES)]

@@ -1,6 +1,6 @@
 """One episode as people read it: frames in columns, the value curve at the end, moments marked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,31 +10,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from goalward.report.figures.curve import (
-    EVENT_COLOURS,
-    FloatArray,
-    KnownValue,
-    curve_handles,
-    draw_curves,
-)
-from goalward.report.figures.looks import FONT_SIZE, PAGE_WIDTH, TEXT_COLOUR
+from goalward.looks import EVENT_LOOKS, QUIET_COLOUR, TEXT_COLOUR
+from goalward.report.figures.curve import KnownValue, curve_handles, draw_curves
+from goalward.report.figures.paper import FONT_SIZE, PAGE_WIDTH
 from goalward.report.figures.placing import (
     BADGE,
     GAP,
     MARGIN,
     Box,
     CurvePlace,
-    Layout,
     LegendSize,
+    Placing,
     apart,
-    layout,
+    placing_of,
 )
 from goalward.report.figures.text import broken, clean, fitted_size, shortened, text_width
+from goalward.runs.curves import Curves
 from goalward.values.events import Event, EventKind
 
 Picture = npt.NDArray[np.uint8]
 _PLAIN_COLOUR = "#555555"
-_QUIET_COLOUR = "#777777"
 _SMALL = FONT_SIZE - 1.5
 _LINE_HEIGHT = 0.15
 # Of a legend's entry: the line before the name and the space after it.
@@ -52,26 +47,25 @@ class Moment:
 
     @property
     def colour(self) -> str:
-        return _PLAIN_COLOUR if self.kind is None else EVENT_COLOURS[self.kind]
+        return _PLAIN_COLOUR if self.kind is None else EVENT_LOOKS[self.kind].colour
 
 
 def episode_figure(
     title: str,
     moments: Sequence[Moment],
-    curves: Mapping[str, FloatArray],
+    curves: Sequence[Curves],
     *,
-    discount: float | None = None,
     events: Sequence[Event] = (),
     truth: Sequence[KnownValue] = (),
     cameras: Sequence[str] = (),
     curve_at: CurvePlace | None = None,
 ) -> Figure:
-    """Frames and the curves of one episode: values of each method, (seeds, frames), on one scale.
+    """Frames and the curves of one episode, of each method.
 
     The first method has a band of one standard deviation over seeds, the others are thin lines.
     Numbers on the frames are those over the curve; where an event lasts, the curve is shaded.
-    True values, where known, stand as points with two standard errors either way. With a
-    `discount` the axis on the right counts steps to go.
+    True values, where known, stand as points with two standard errors either way. The
+    axis on the right counts steps to go.
 
     The curve stands at the right of the frames, or below them where they are too low to stand
     beside a curve; `curve_at` says otherwise.
@@ -82,7 +76,7 @@ def episode_figure(
     widest = max(text_width(str(handle.get_label()), _SMALL) for handle in handles)
     legend = LegendSize(len(handles), widest + _HANDLE_WIDTH)
     shapes = [picture.shape[0] / picture.shape[1] for picture in moments[0].pictures]
-    plan = layout(len(moments), shapes, legend, curve_at)
+    plan = placing_of(len(moments), shapes, legend, curve_at)
     lines = broken(clean(title), PAGE_WIDTH - 4 * MARGIN, FONT_SIZE)
     top = MARGIN + _LINE_HEIGHT * len(lines)
     page = _Page(Figure(figsize=(PAGE_WIDTH, top + plan.height + MARGIN), facecolor="white"), top)
@@ -90,7 +84,7 @@ def episode_figure(
         y = MARGIN + _LINE_HEIGHT * number - top
         page.write(PAGE_WIDTH / 2, y, line, FONT_SIZE, TEXT_COLOUR, va="top")
     axes = page.axes(plan.curve)
-    draw_curves(axes, curves, plan.curve.height, discount, events, truth)
+    draw_curves(axes, curves, plan.curve.height, events, truth)
     page.figure.legend(
         handles=handles,
         loc="upper center",
@@ -106,7 +100,7 @@ def episode_figure(
         borderaxespad=0,
         labelcolor=TEXT_COLOUR,
     )
-    badges = _mark_moments(page, axes, plan.curve, moments, next(iter(curves.values())))
+    badges = _mark_moments(page, axes, plan.curve, moments, curves[0])
     if shapes:
         for column, (moment, badge) in enumerate(zip(moments, badges, strict=True)):
             _draw_column(page, plan, column, moment)
@@ -144,7 +138,7 @@ class _Page:
         self.write(x, y, str(number), 5.5 if number < 10 else 4.5, "white", **looks)
 
 
-def _draw_column(page: _Page, plan: Layout, column: int, moment: Moment) -> None:
+def _draw_column(page: _Page, plan: Placing, column: int, moment: Moment) -> None:
     for row, picture in enumerate(moment.pictures):
         axes = page.axes(plan.picture(column, row))
         axes.imshow(picture)
@@ -157,12 +151,12 @@ def _draw_column(page: _Page, plan: Layout, column: int, moment: Moment) -> None
     label = shortened(label, box.width, size, bold=True)
     page.write(box.middle, 0.1, label, size, moment.colour, weight="bold")
     size = fitted_size(frame, box.width, _SMALL)
-    page.write(box.middle, 0.215, frame, size, _QUIET_COLOUR)
+    page.write(box.middle, 0.215, frame, size, QUIET_COLOUR)
     page.badge(box.left + 0.085, box.top + 0.085, column + 1, moment.colour)
 
 
 def _mark_moments(
-    page: _Page, axes: Axes, box: Box, moments: Sequence[Moment], values: FloatArray
+    page: _Page, axes: Axes, box: Box, moments: Sequence[Moment], curve: Curves
 ) -> list[float]:
     """Numbers over the curve, and a point on it for each; where the numbers stand, in inches."""
     low, high = axes.get_xlim()
@@ -170,7 +164,7 @@ def _mark_moments(
     spread = apart(places, BADGE + 0.01, box.left - BADGE / 2, box.left + box.width + BADGE / 2)
     top = axes.get_ylim()[1]
     for number, (moment, place) in enumerate(zip(moments, spread, strict=True), start=1):
-        value = float(values[:, moment.frame].mean())
+        value = float(curve.value[moment.frame])
         looks = {"color": moment.colour, "zorder": 3}
         axes.plot([moment.frame] * 2, [value, top], linewidth=0.6, linestyle=":", **looks)
         looks = {"mec": "white", "mew": 0.5, "ms": 3.2, "zorder": 6}
@@ -179,7 +173,7 @@ def _mark_moments(
     return spread
 
 
-def _lead(page: _Page, plan: Layout, column: int, moment: Moment, badge: float) -> None:
+def _lead(page: _Page, plan: Placing, column: int, moment: Moment, badge: float) -> None:
     """A line from the lowest frame of a column to its number over the curve."""
     lowest = plan.picture(column, len(plan.rows) - 1)
     start = page.place(lowest.middle, lowest.bottom + 0.02)
@@ -188,7 +182,7 @@ def _lead(page: _Page, plan: Layout, column: int, moment: Moment, badge: float) 
     page.figure.add_artist(line)
 
 
-def _name_cameras(page: _Page, plan: Layout, cameras: Sequence[str]) -> None:
+def _name_cameras(page: _Page, plan: Placing, cameras: Sequence[str]) -> None:
     for row, name in enumerate(cameras):
         box = plan.picture(0, row)
         last = clean(name).replace("/", ".").rsplit(".", 1)[-1]
@@ -196,4 +190,4 @@ def _name_cameras(page: _Page, plan: Layout, cameras: Sequence[str]) -> None:
         size = max(fitted_size(last, room, _SMALL), 4.0)
         last = shortened(last, room, size)
         x, y = box.left - 0.075, box.top + box.height / 2
-        page.write(x, y, last, size, _QUIET_COLOUR, rotation=90)
+        page.write(x, y, last, size, QUIET_COLOUR, rotation=90)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
-from goalward.report.figures.looks import PAGE_WIDTH
+from goalward.report.figures.paper import PAGE_WIDTH
 
 MARGIN = 0.06
 GAP = 0.05
@@ -56,7 +56,7 @@ class LegendSize:
 
 
 @dataclass(frozen=True)
-class Layout:
+class Placing:
     """`columns` and `rows` of frames, from the upper left, then the curve and the legend."""
 
     curve_at: CurvePlace
@@ -79,12 +79,12 @@ class Layout:
         )
 
 
-def layout(
+def placing_of(
     num_columns: int,
     shapes: Sequence[float],
     legend: LegendSize,
     curve_at: CurvePlace | None = None,
-) -> Layout:
+) -> Placing:
     """So many columns of frames; `shapes` is height over width of each camera's.
 
     The curve stands at the right of the frames, or below them where they are too low for that. A
@@ -109,7 +109,7 @@ def _stack(column: float, shapes: Sequence[float]) -> float:
 
 def _curve_right(
     num_columns: int, shapes: Sequence[float], legend: LegendSize, column: float, left: float
-) -> Layout:
+) -> Placing:
     stack = _stack(column, shapes)
     pictures_width = num_columns * (column + GAP) - GAP
     # A few wide entries under a single column may be wider than it.
@@ -121,15 +121,17 @@ def _curve_right(
     height = max(stack, _LOWEST_CURVE, under.bottom - _FRAME_TICKS - LABEL_HEIGHT)
     width = PAGE_WIDTH - MARGIN - _RIGHT_TICKS - start
     curve = Box(start, LABEL_HEIGHT, width, height)
-    return Layout("right", left, column, tuple(column * s for s in shapes), curve, under)
+    return Placing("right", left, column, tuple(column * s for s in shapes), curve, under)
 
 
-def _curve_below(shapes: Sequence[float], legend: LegendSize, column: float, left: float) -> Layout:
+def _curve_below(
+    shapes: Sequence[float], legend: LegendSize, column: float, left: float
+) -> Placing:
     top = LABEL_HEIGHT + _stack(column, shapes) + _LEADERS if shapes else BADGE + GAP
     width = PAGE_WIDTH - 2 * MARGIN
     curve = Box(MARGIN + _LEFT_TICKS, top, width - _LEFT_TICKS - _RIGHT_TICKS, _CURVE_HEIGHT)
     under = _with_height(Box(MARGIN, curve.bottom + _FRAME_TICKS + 0.02, width, 0.0), legend)
-    return Layout("below", left, column, tuple(column * s for s in shapes), curve, under)
+    return Placing("below", left, column, tuple(column * s for s in shapes), curve, under)
 
 
 def _with_height(box: Box, legend: LegendSize) -> Box:

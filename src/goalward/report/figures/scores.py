@@ -11,19 +11,18 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from goalward.files import written_whole
+from goalward.looks import TEXT_COLOUR, Look, looks_of
 from goalward.metrics.scores.calibration import Calibration
 from goalward.metrics.scores.card import CardRow
+from goalward.metrics.scores.table import ScoreKind
 from goalward.metrics.uncertainty.intervals import OverSeeds
 from goalward.metrics.uncertainty.significance import MethodTests
 from goalward.report.figures.bars import bar_groups
-from goalward.report.figures.looks import (
+from goalward.report.figures.paper import (
     COLUMN_WIDTH,
     FONT_SIZE,
-    TEXT_COLOUR,
-    Look,
     legend_columns,
     light_figure,
-    looks_of,
     plain_axes,
     short_name,
 )
@@ -43,24 +42,16 @@ class SizePoint:
 
 def metric_bars(
     cards: Mapping[str, Mapping[str, CardRow]],
-    metrics: Sequence[str],
+    kinds: Mapping[str, ScoreKind],
     tests: Mapping[str, MethodTests] | None = None,
 ) -> Figure:
-    """A group of bars per metric, a bar per method; error bars are deviations over seeds.
+    """A group of bars per metric, a bar per name in `cards`: per method, or per encoder.
 
-    Letters above the bars: methods without a common letter differ. A score that is not defined
-    leaves a gap with "n.d.". Setbacks, which are in steps, stand in a panel of their own.
+    Error bars are deviations over seeds. Names without a common letter above their bars differ. A
+    score that is not defined leaves a gap with "n.d.". Scores in steps stand in a panel of their
+    own.
     """
-    return bar_groups(cards, metrics, tests or {})
-
-
-def encoder_bars(
-    cards: Mapping[str, Mapping[str, CardRow]],
-    metrics: Sequence[str],
-    tests: Mapping[str, MethodTests] | None = None,
-) -> Figure:
-    """The same with a bar per encoder: `cards` maps encoder to metric to score."""
-    return bar_groups(cards, metrics, tests or {})
+    return bar_groups(cards, kinds, tests or {})
 
 
 def success_failure_scatter(points: Sequence[SizePoint]) -> Figure:

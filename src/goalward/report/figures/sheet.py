@@ -9,18 +9,20 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from PIL import Image as PillowImage
 
-from goalward.errors import GoalwardError, RolloutError
-from goalward.files import written_whole
-from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth, read_truth
-from goalward.report.figures.curve import EVENT_WORDS, FloatArray, KnownValue
+from goalward.errors import GoalwardError, RolloutError, argument
+from goalward.files import check_folder, written_whole
+from goalward.looks import EVENT_LOOKS
+from goalward.metrics.truth.frame_truth import FrameTruth
+from goalward.progress import progress_bar
+from goalward.report.figures.curve import KnownValue
 from goalward.report.figures.episode import Moment, Picture, episode_figure
 from goalward.report.figures.scores import save_figure
 from goalward.rollouts.dataset import Rollouts
-from goalward.rollouts.embedded import located
 from goalward.rollouts.episode import Episode, Outcome
-from goalward.rollouts.findings import some_of
-from goalward.values.events import Event, EventKind, run_events
-from goalward.values.finished_run import FinishedRun, RunEpisode
+from goalward.runs.curves import Curves
+from goalward.runs.run import Run
+from goalward.runs.settings import RunEpisode
+from goalward.values.events import Event, EventKind
 
 USUAL_COLUMNS = 6
 FEWEST_COLUMNS, MOST_COLUMNS = 2, 12
@@ -31,8 +33,55 @@ _LONGEST_ID = 60
 _WIDEST_PICTURE = 400
 
 
+def write_sheets(
+    run: Run,
+    episodes: Sequence[str],
+    *,
+    method: str | None = None,
+    out: Path | None = None,
+    data: Path | None = None,
+    cameras: Sequence[str] | None = None,
+    columns: int = USUAL_COLUMNS,
+    progress: bool = True,
+) -> dict[str, list[Path]]:
+    """The sheets of these episodes, in the run's folder unless `out` says where; files by id.
+
+    With no cameras at all, `cameras=()`, the rollouts are not needed.
+    """
+    check_columns(columns)
+    stems = {episode_id: run.file_stem(run.position(episode_id)) for episode_id in episodes}
+    events = run.events_by(method)
+    folder = run.folder.sheets if out is None else out
+    check_folder(folder)
+    rollouts = None
+    if cameras is None or len(cameras) > 0:
+        with progress_bar("reading", is_shown=progress) as update:
+            try:
+                rollouts = run.read_rollouts(data, update)
+            except GoalwardError as error:
+                hint = f"{argument('cameras', ())} draws the curve alone"
+                raise RolloutError(f"{error}; {hint}") from error
+    truth = run.read_truth(data)
+    written: dict[str, list[Path]] = {}
+    with progress_bar("drawing", is_shown=progress) as update:
+        for so_far, (episode_id, stem) in enumerate(stems.items()):
+            update(so_far, len(stems))
+            written[episode_id] = write_sheet(
+                run,
+                rollouts,
+                episode_id,
+                folder / stem,
+                method=method,
+                cameras=cameras,
+                columns=columns,
+                events=events[episode_id],
+                truth=truth,
+            )
+    return written
+
+
 def write_sheet(
-    run: FinishedRun,
+    run: Run,
     rollouts: Rollouts | None,
     episode_id: str,
     path_without_suffix: Path,
@@ -46,7 +95,7 @@ def write_sheet(
     """Write the sheet of an episode as PNG, SVG and PDF; the same sheet gives the same files.
 
     Without rollouts, or without cameras, there is the curve alone. `events` are those of the
-    episode, for those who know them already; `truth_beside` finds the truth.
+    episode, for those who know them already; `Run.read_truth` finds the truth.
     """
     figure = sheet_figure(
         run,
@@ -62,7 +111,7 @@ def write_sheet(
 
 
 def sheet_figure(
-    run: FinishedRun,
+    run: Run,
     rollouts: Rollouts | None,
     episode_id: str,
     *,
@@ -74,11 +123,10 @@ def sheet_figure(
 ) -> Figure:
     """The figure that `write_sheet` writes."""
     check_columns(columns)
-    episode = run_episode(run, episode_id)
-    method = run.method if method is None else method
-    curves = curves_of(run, episode_id, method)
+    episode = run.episode(episode_id)
+    curves = curves_of(run, episode_id, run.method if method is None else method)
     if events is None:
-        events = run_events(run, method)[episode_id]
+        events = run.events_by(method)[episode_id]
     named = chosen_moments(episode, events, columns)
     recorded = None if rollouts is None else rollouts.episode(episode_id)
     names = _cameras(recorded, cameras)
@@ -94,7 +142,6 @@ def sheet_figure(
         f"{which}: {episode.task}" if episode.task else which,
         moments,
         curves,
-        discount=run.discount,
         events=events,
         truth=known_values(truth, episode_id, run.discount),
         cameras=names,
@@ -108,24 +155,11 @@ def check_columns(columns: int) -> None:
         )
 
 
-def run_episode(run: FinishedRun, episode_id: str) -> RunEpisode:
-    """The episode with this id; an unknown one is an error that names some that exist."""
-    for episode in run.episodes:
-        if episode.id == episode_id:
-            return episode
-    raise GoalwardError(
-        f"{run.folder.path}: no episode {episode_id}; there are: "
-        f"{some_of([episode.id for episode in run.episodes])}"
-    )
-
-
-def curves_of(run: FinishedRun, episode_id: str, first: str) -> dict[str, FloatArray]:
-    """Values of all methods, (seeds, frames), on one scale: k steps are 1 - 2 discount^k."""
-    frames = run.values.frames_of(episode_id)
+def curves_of(run: Run, episode_id: str, first: str) -> list[Curves]:
+    """The curves of one episode by all methods, `first` before the others."""
+    frames = run.frames_of(run.position(episode_id))
     methods = [first, *(method for method in run.values.methods if method != first)]
-    return {
-        method: 1 - 2 * run.discount ** run.values.steps(method)[:, frames] for method in methods
-    }
+    return [run.curves(method).part(frames) for method in methods]
 
 
 # ---- moments ------------------------------------------------------------------------------------
@@ -143,7 +177,7 @@ def chosen_moments(
     end = episode.num_frames - 1 if episode.goal_frame is None else episode.goal_frame
     chosen: dict[int, tuple[str, EventKind | None]] = {0: ("start", None)}
     if episode.outcome is Outcome.SUCCESS:
-        chosen[end] = (EVENT_WORDS[EventKind.GOAL], EventKind.GOAL)
+        chosen[end] = (EVENT_LOOKS[EventKind.GOAL].short, EventKind.GOAL)
     else:
         chosen[end] = (episode.outcome.replace("_", "-"), None)
     closest = max(_CLOSEST * episode.num_frames, 1.0)
@@ -194,7 +228,7 @@ def _size(event: Event) -> float:
 
 
 def _label(event: Event) -> str:
-    word = EVENT_WORDS[event.kind]
+    word = EVENT_LOOKS[event.kind].short
     return f"{word} {event.end - event.start} frames" if event.kind is EventKind.STALL else word
 
 
@@ -226,19 +260,6 @@ def _small(picture: Picture) -> Picture:
     size = (_WIDEST_PICTURE, max(round(height * _WIDEST_PICTURE / width), 1))
     resized = PillowImage.fromarray(picture).resize(size, PillowImage.Resampling.LANCZOS)
     return np.asarray(resized)
-
-
-def truth_beside(run: FinishedRun, data: Path | None = None) -> FrameTruth | None:
-    """What `goalward truth` measured for the run's rollouts, if it is there.
-
-    In the folder of the data, `data` where that has moved, or where the run's evaluation found it.
-    """
-    folder = located(run.data if data is None else data)
-    told = str(run.settings.get("data", {}).get("truth", ""))
-    for path in (folder / TRUTH_FILE, Path(told)):
-        if path.is_file():
-            return read_truth(path)
-    return None
 
 
 def known_values(truth: FrameTruth | None, episode_id: str, discount: float) -> list[KnownValue]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from goalward.report.figures.looks import looks_of
+from goalward.looks import channels, looks_of
 
 # The panels that curves and bars are drawn on, as in site/colours.css.
 LIGHT_PANEL = "#ffffff"
@@ -30,7 +30,7 @@ def seen_on(background: str, colour: str) -> str:
     """The colour with as much white as it takes to stand out from a dark background."""
     if colour == _BLACK:
         return _ITS_OPPOSITE
-    red, green, blue = _channels(colour)
+    red, green, blue = channels(colour)
     for white in range(0, 256):
         mixed = [round(c + (255 - c) * white / 255) for c in (red, green, blue)]
         shown = "#" + "".join(f"{c:02x}" for c in mixed)
@@ -49,13 +49,9 @@ def contrast(first: str, second: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def _channels(colour: str) -> tuple[int, int, int]:
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
-
-
 def _luminance(colour: str) -> float:
     linear = [
         c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4
-        for c in _channels(colour)
+        for c in channels(colour)
     ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -2,28 +2,23 @@
 
 import hashlib
 import json
+import logging
 import re
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import goalward
-from goalward.errors import GoalwardError, RolloutError
-from goalward.files import check_folder, written_whole
-from goalward.report.figures.sheet import truth_beside, write_sheet
-from goalward.report.pages.episodes import (
-    SPARK_SCALE,
-    VALUE_SCALE,
-    episode_curves,
-    table_rows,
-    watch_first,
-)
-from goalward.report.pages.front import front_page, read_scores
+from goalward.errors import GoalwardError, RolloutError, argument
+from goalward.files import check_folder, write_text
+from goalward.looks import EVENT_LOOKS
+from goalward.metrics.truth.frame_truth import FrameTruth
+from goalward.progress import OnProgress, progress_bar, unheard
+from goalward.report.figures.sheet import write_sheet
+from goalward.report.pages.assets import INDEX, SITE, write_assets
+from goalward.report.pages.episodes import SPARK_SCALE, VALUE_SCALE, episode_curves, table_rows
+from goalward.report.pages.front import front_page
 from goalward.report.pages.media import (
     EpisodeMedia,
     remove_unused,
@@ -32,36 +27,83 @@ from goalward.report.pages.media import (
 )
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.video.browser import DEFAULT_FPS
-from goalward.values.events import Event, EventKind, run_events
-from goalward.values.finished_run import FinishedRun
+from goalward.runs.run import Run
+from goalward.runs.stored import open_run
+from goalward.values.events import EventKind
 
-INDEX = "index.html"
+_log = logging.getLogger("goalward.report")
+
+_LOWEST_VIDEO = 16
 _KEY = re.compile(rb'"key":"([0-9a-f]{32})"')
 _EPISODE_FILE = re.compile(r"[0-9]{6,}\.js")
 
 
 def write_report(
-    run: FinishedRun,
+    run: Run | str | Path,
+    out: str | Path | None = None,
+    *,
+    data: str | Path | None = None,
+    videos: bool = True,
+    max_height: int = 480,
+    progress: bool = True,
+) -> Path:
+    """Write a run, or the one in a folder, as pages to look at, and say which file to open.
+
+    They go into `out`, or into the folder `report` of the run, and open from disk in any browser.
+    `data` is where the rollouts lie now, if that is not where the run saw them; where they cannot
+    be found, a warning says so and there are curves without pictures. Videos higher than
+    `max_height` pixels are made smaller; without `videos` the curves play alone. Stopped and called
+    again, it goes on. `progress` shows bars on a terminal.
+    """
+    if max_height < _LOWEST_VIDEO:
+        raise GoalwardError(
+            f"{argument('max_height')} must be at least {_LOWEST_VIDEO} pixels, got {max_height}"
+        )
+    run = run if isinstance(run, Run) else open_run(run)
+    rollouts = None
+    try:
+        with progress_bar("reading", is_shown=progress) as update:
+            rollouts = run.read_rollouts(data, update)
+    except GoalwardError as error:
+        if data is not None:
+            raise
+        moved = f"; give {argument('data')} if the rollouts lie elsewhere"
+        _log.warning("no pictures: %s%s", error, moved if run.settings.data.path else "")
+    folder = run.folder.report if out is None else Path(out)
+    truth = run.read_truth(data)
+    with progress_bar("report", unit="episodes", is_shown=progress) as update:
+        return write_pages(
+            run,
+            rollouts,
+            folder,
+            truth=truth,
+            videos=videos,
+            max_height=max_height,
+            on_progress=update,
+        )
+
+
+def write_pages(
+    run: Run,
     rollouts: Rollouts | None,
     folder: Path,
     *,
-    data: Path | None = None,
+    truth: FrameTruth | None = None,
     videos: bool = True,
     max_height: int = 480,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: OnProgress = unheard,
 ) -> Path:
     """Write a run as pages into `folder`, and say which file to open.
 
     The page opens from the first second on: numbers and curves come first, then the videos, one
     episode after the other, those worth watching before the rest. Stopped and run again, it goes
     on: videos are kept, under names that tell their content. `rollouts` are those of the run, in
-    its order; without them there are curves and no pictures. `data` is where they lie now, if
-    that is not where the run saw them.
+    its order; without them there are curves and no pictures.
     """
     if rollouts is not None and rollouts.ids != tuple(episode.id for episode in run.episodes):
         raise GoalwardError(f"{run.folder.path}: the rollouts are not those of the run")
     check_folder(folder)
-    site = _Site(run, rollouts, folder, data)
+    site = _Site(run, rollouts, folder, truth)
     is_same = site.write_pages()
     if rollouts is not None or not is_same:
         site.write_pictures(videos, max_height, on_progress)
@@ -72,19 +114,19 @@ class _Site:
     """One report in the making: what is known of the run, and what was written so far."""
 
     def __init__(
-        self, run: FinishedRun, rollouts: Rollouts | None, folder: Path, data: Path | None
+        self, run: Run, rollouts: Rollouts | None, folder: Path, truth: FrameTruth | None
     ) -> None:
         self.run = run
         self.rollouts = rollouts
         self.folder = folder
-        self.scores = read_scores(run)
-        self.events: Mapping[str, tuple[Event, ...]] = run_events(run)
-        self.truth = truth_beside(run, data)
-        self.watch = watch_first(run, self.scores)
-        self.rows = table_rows(run, self.events)
+        self.truth = truth
+        self.curves = [run.curves(method) for method in run.values.methods]
+        self.front = front_page(run)
+        self.rows = table_rows(run, self.curves[0])
+        self.watch = run.scores.policy.watch_first
         self.media = [EpisodeMedia()] * len(run.episodes)
         self.sheets: dict[int, list[str]] = {}
-        self.key = _key_of(run)
+        self.key = _key_of(run, truth)
 
     def write_pages(self) -> bool:
         """All of the report but its pictures; true if it was there already, of the same run.
@@ -97,18 +139,16 @@ class _Site:
                 self._write_episode(position)
         if not is_same:
             self._write_run()
-        _write_assets(self.folder)
+        write_assets(self.folder)
         for file in (self.folder / "data" / "episodes").glob("*.js"):
             is_number = _EPISODE_FILE.fullmatch(file.name) is not None
             if is_number and int(file.stem) >= len(self.run.episodes):
                 file.unlink()
         return is_same
 
-    def write_pictures(
-        self, videos: bool, max_height: int, on_progress: Callable[[int, int], None]
-    ) -> None:
+    def write_pictures(self, videos: bool, max_height: int, on_progress: OnProgress) -> None:
         """Pictures episode by episode, those worth watching first; then their contact sheets."""
-        first = list(dict.fromkeys(found["position"] for found in self.watch))
+        first = list(dict.fromkeys(found.episode for found in self.watch))
         order = [*first, *(i for i in range(len(self.rows)) if i not in set(first))]
         total = len(order) + len(first)
         on_progress(0, total)
@@ -116,7 +156,7 @@ class _Site:
             filmed = self.rollouts
             wanted = [filmed[position] for position in order if videos]
             with videos_in_order(wanted, self.folder, max_height) as made:
-                for done, position in enumerate(order, start=1):
+                for so_far, position in enumerate(order, start=1):
                     cameras = next(made) if videos else ()
                     thumbs = write_thumbs(
                         filmed[position], self._frames_to_show(position), self.folder
@@ -124,13 +164,13 @@ class _Site:
                     fps = filmed[position].fps or DEFAULT_FPS
                     self.media[position] = EpisodeMedia(fps, cameras, thumbs)
                     self._write_episode(position)
-                    if done == len(first):
+                    if so_far == len(first):
                         self._write_run()
-                    on_progress(done, total)
-        for done, position in enumerate(first, start=len(order) + 1):
+                    on_progress(so_far, total)
+        for so_far, position in enumerate(first, start=len(order) + 1):
             self.sheets[position] = self._write_sheet(position)
             self._write_episode(position)
-            on_progress(done, total)
+            on_progress(so_far, total)
         self._write_run()
         if self.rollouts is not None and videos:
             shown = {address for media in self.media for address in media.addresses}
@@ -139,8 +179,8 @@ class _Site:
         on_progress(total, total)
 
     def _frames_to_show(self, position: int) -> set[int]:
-        events = self.events.get(self.run.episodes[position].id, ())
-        watched = {found["frame"] for found in self.watch if found["position"] == position}
+        events = self.run.events[self.run.episodes[position].id]
+        watched = {found.frame for found in self.watch if found.episode == position}
         return {event.frame for event in events} | watched
 
     def _write_sheet(self, position: int) -> list[str]:
@@ -149,24 +189,16 @@ class _Site:
         A sheet takes a second or two; its name tells what it was made from, and one that is there
         is kept.
         """
-        episode = self.run.episodes[position]
+        episode_id = self.run.episodes[position].id
         made_from = f"{self.key} {self.rollouts is not None}"
         digest = hashlib.blake2b(made_from.encode(), digest_size=4).hexdigest()
         name = f"{position:06d}_{digest}"
         folder = self.folder / "sheets"
         written = [folder / f"{name}{suffix}" for suffix in (".png", ".svg", ".pdf")]
         if not all(file.is_file() for file in written):
-            events = self.events.get(episode.id, ())
             for rollouts in (self.rollouts, None):
                 try:
-                    write_sheet(
-                        self.run,
-                        rollouts,
-                        episode.id,
-                        folder / name,
-                        events=events,
-                        truth=self.truth,
-                    )
+                    write_sheet(self.run, rollouts, episode_id, folder / name, truth=self.truth)
                     break
                 except RolloutError:
                     # A camera that cannot be decoded: the player says so.
@@ -174,37 +206,42 @@ class _Site:
         return [f"sheets/{file.name}" for file in written]
 
     def _write_episode(self, position: int) -> None:
-        episode = self.run.episodes[position]
         media = self.media[position]
-        content = episode_curves(
-            self.run, position, self.events.get(episode.id, ()), self.truth
-        ) | {
+        content = episode_curves(self.run, position, self.curves, self.truth) | {
             "fps": media.fps,
             "cameras": [asdict(camera) for camera in media.cameras],
             "sheet": self.sheets.get(position, []),
         }
         for event in content["events"]:
             event["thumb"] = media.thumbs.get(event["frame"])
-        _write_text(self._episode_file(position), script_text("episode", content))
+        write_text(self._episode_file(position), script_text("episode", content))
 
     def _write_run(self) -> None:
-        watch = [
-            found | {"thumb": self.media[found["position"]].thumbs.get(found["frame"])}
-            for found in self.watch
-        ]
         content = {
             "key": self.key,
             "goalward": goalward.__version__,
-            "front": front_page(self.run, self.scores, self.rollouts),
-            "watch": watch,
-            "event_kinds": [str(kind) for kind in EventKind],
+            "front": self.front,
+            "watch": [
+                {
+                    "position": found.episode,
+                    "frame": found.frame,
+                    "reason": found.reason,
+                    "thumb": self.media[found.episode].thumbs.get(found.frame),
+                }
+                for found in self.watch
+            ],
+            "event_kinds": list(EventKind),
+            "event_words": {
+                kind: {"one": EVENT_LOOKS[kind].word, "many": EVENT_LOOKS[kind].plural}
+                for kind in EventKind
+            },
             "episodes": self.rows,
             "discount": self.run.discount,
             "time_limit": self.run.time_limit,
             "value_scale": VALUE_SCALE,
             "spark_scale": SPARK_SCALE,
         }
-        _write_text(self.folder / "data" / "run.js", script_text("run", content))
+        write_text(self.folder / "data" / "run.js", script_text("run", content))
 
     def _episode_file(self, position: int) -> Path:
         return self.folder / "data" / "episodes" / f"{position:06d}.js"
@@ -225,18 +262,20 @@ def script_text(kind: str, content: Mapping[str, Any]) -> str:
     return f'goalward.receive("{kind}",{text});\n'
 
 
-def _key_of(run: FinishedRun) -> str:
+def _key_of(run: Run, truth: FrameTruth | None) -> str:
     """What the numbers of a report depend on, as 32 hexadecimal digits.
 
-    Also on what writes and shows them: a newer page would not understand older numbers.
+    Also on all that turns a run into pages: a newer page would not understand older numbers.
     """
     digest = hashlib.blake2b(goalward.__version__.encode(), digest_size=16)
-    for source in (*_page_files(), *sorted(Path(__file__).parent.glob("*.py"))):
-        digest.update(source.read_bytes())
-    folder = run.folder
-    for path in (folder.config, folder.episodes, folder.values, folder.scores, folder.summary):
-        if path.is_file():
-            digest.update(hashlib.blake2b(path.read_bytes()).digest())
+    own, room = run.folder, Path(__file__).parent.parent
+    numbers = (own.config, own.episodes, own.values, own.scores, own.events, own.training_log)
+    sources = sorted((*room.rglob("*.py"), *SITE.iterdir()))
+    for path in (*sources, *(path for path in numbers if path.is_file())):
+        digest.update(path.name.encode() + hashlib.blake2b(path.read_bytes()).digest())
+    if truth is not None:
+        digest.update(repr((truth.episode_ids, truth.cap)).encode())
+        digest.update(truth.frame_indices.tobytes() + truth.steps.tobytes())
     return digest.hexdigest()
 
 
@@ -247,36 +286,3 @@ def _key_in(path: Path) -> str | None:
     except OSError:
         return None
     return None if found is None else found[1].decode()
-
-
-def _write_text(path: Path, text: str) -> None:
-    with written_whole(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-def _write_assets(folder: Path) -> None:
-    """The page's own files, and the chart library from where Python has it."""
-    for source in _page_files():
-        place = folder if source.name == INDEX else folder / "assets"
-        _write_text(place / source.name, source.read_text(encoding="utf-8"))
-    library = _chart_library()
-    copy = folder / "assets" / library.name
-    if not copy.is_file() or copy.stat().st_size != library.stat().st_size:
-        with written_whole(copy) as temporary:
-            shutil.copyfile(library, temporary)
-
-
-def _page_files() -> list[Traversable]:
-    found = sorted(files("goalward.report.pages").joinpath("site").iterdir(), key=str)
-    return [file for file in found if file.name.endswith((".html", ".css", ".js"))]
-
-
-def _chart_library() -> Path:
-    # Found, not imported: importing plotly takes a second.
-    spec = find_spec("plotly")
-    places: Sequence[str] = [] if spec is None else spec.submodule_search_locations or []
-    for place in places:
-        library = Path(place) / "package_data" / "plotly.min.js"
-        if library.is_file():
-            return library
-    raise GoalwardError("the package plotly has no plotly.min.js: install it again")

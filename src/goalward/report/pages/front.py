@@ -1,285 +1,165 @@
 """What the front page of a report says: the answer, the methods, the truth, how it was made."""
 
-import json
-from collections.abc import Mapping, Sequence
-from itertools import combinations
-from math import inf, isfinite
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
-from goalward.errors import GoalwardError
+from goalward.metrics.evaluation_scores import EvaluationScores
 from goalward.metrics.policy_answers import rate
-from goalward.metrics.scores.card import MEANINGS
-from goalward.metrics.uncertainty.letters import compact_letters
+from goalward.metrics.scores.calibration import Calibration
+from goalward.metrics.scores.table import SCORES
+from goalward.metrics.truth.card import TruthCard
+from goalward.metrics.truth.errors import TruthError
+from goalward.metrics.truth.known_frames import ALL
 from goalward.report.pages.colours import page_colours
-from goalward.report.score_json import interval_json
-from goalward.report.words.markdown_sections import doubts, read_summary
-from goalward.report.words.tables import HIGHER_IS_BETTER, is_in_steps, shown_metric
-from goalward.rollouts.dataset import Rollouts
+from goalward.report.pages.numbers import estimate, number, share
+from goalward.report.pages.training import training_stages
+from goalward.report.words.rendering import page_sections, page_spans
+from goalward.report.words.summary import (
+    nearest_and_stuck,
+    silence_about_time_outs,
+    summary_document,
+)
+from goalward.report.words.tables import card_cell, column_name, letters_of
 from goalward.rollouts.episode import Outcome
-from goalward.values.finished_run import FinishedRun
+from goalward.runs.codec import settings_text
+from goalward.runs.run import Run
 
-Scores = Mapping[str, Any]
-
-
-def read_scores(run: FinishedRun) -> Scores:
-    """What `scores.json` holds; nothing where a run has none yet."""
-    path = run.folder.scores
-    if not path.is_file():
-        return {}
-    try:
-        scores = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise GoalwardError(f"{path}: cannot be read as JSON ({error})") from error
-    if not isinstance(scores, dict):
-        raise GoalwardError(f"{path}: holds no scores")
-    return scores
+# A page is read on a screen, beside error bars: more decimals than these are noise.
+_MOST_DIGITS = 2
 
 
-def front_page(run: FinishedRun, scores: Scores, rollouts: Rollouts | None) -> dict[str, Any]:
+def front_page(run: Run) -> dict[str, Any]:
     """All of the front page as JSON; what is not known is null, with a reason beside it."""
-    sections = read_summary(run.folder.summary)
-    doubted = doubts(sections)
+    document, scores, data = summary_document(run), run.scores, run.settings.data
+    left_out = [f"Episode {one.episode_id} was left out: {one.reason}" for one in data.left_out]
+    has_log = run.folder.training_log.is_file()
     return {
-        "policy": run.config.policy,
-        "answer": _answer(run, scores, is_doubted=bool(doubted)),
-        "doubts": doubted,
-        "sections": [{"title": s.title, "blocks": s.blocks} for s in sections],
-        "warnings": [] if rollouts is None else _warnings(rollouts),
+        "policy": run.policy,
+        "answer": _answer(run),
+        "doubts": [page_spans(found.words) for found in document.paragraphs("doubt")],
+        "sections": page_sections(document),
+        "warnings": [*left_out, *data.warnings],
         "tasks": _tasks(run),
-        "methods": _methods(run, scores),
+        "methods": _methods(scores),
         "scores": [
             {
-                "key": key,
-                "name": shown_metric(key),
-                "meaning": meaning,
-                "in_steps": is_in_steps(key),
-                "more_is_better": key in HIGHER_IS_BETTER,
+                "key": name,
+                "name": kind.shown,
+                "heading": column_name(kind),
+                "meaning": kind.meaning,
+                "digits": min(kind.digits, _MOST_DIGITS),
+                "is_main": "paper" in kind.places,
             }
-            for key, meaning in MEANINGS.items()
+            for name, kind in SCORES.items()
         ],
-        "truth": _truth(run, scores),
-        "standard_horizon": scores.get("standard_horizon"),
-        "num_held_out": sum(episode.held_out for episode in run.episodes),
-        "num_seeds": len(run.values.seeds),
-        "num_frames": run.values.num_frames,
-        "made_by": {str(k): str(v) for k, v in run.settings.get("made_by", {}).items()},
-        "config": _text_of(run.folder.config),
+        "truth": None if run.truth is None else _truth(run.truth),
+        "standard_horizon": scores.standard_horizon,
+        "num_held_out": scores.num_held_out,
+        "num_seeds": scores.num_seeds,
+        "training": training_stages(run.training_log()) if has_log else [],
+        "made_by": {name: text for name, text in asdict(run.settings.made_by).items() if text},
+        "config": settings_text(run.settings),
     }
 
 
-def _text_of(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
-
-
-# ---- the answer ------------------------------------------------------------------------------
-
-
-def _answer(run: FinishedRun, scores: Scores, *, is_doubted: bool) -> dict[str, Any]:
-    policy: Scores = scores.get("policy", {})
-    outcomes = [episode.outcome for episode in run.episodes]
-    counts = {str(outcome): outcomes.count(outcome) for outcome in Outcome}
-    steps = policy.get("steps_to_success", {})
-    late = _late(policy, counts)
+def _answer(run: Run) -> dict[str, Any]:
+    policy = run.scores.policy
+    steps, more = policy.steps, policy.more_time
+    nearest, stuck = nearest_and_stuck(run)
     return {
-        "success": _rate(policy.get("success_rate") or _success_rate(outcomes)),
-        "counts": counts,
-        "more_time": late | _rate(policy.get("success_rate_with_twice_the_time")),
-        "on_their_way": late
-        | _rate(policy.get("time_outs_on_their_way"))
-        | _late_episodes(run, policy),
+        "success": share(policy.success),
+        "counts": {
+            Outcome.SUCCESS: policy.success.count,
+            Outcome.TIME_OUT: policy.num_time_out,
+            Outcome.FAILURE: policy.num_failure,
+        },
+        "silence": silence_about_time_outs(run),
+        "more_time": estimate(more.value, more.interval),
+        "on_their_way": share(policy.time_outs.on_their_way) | {"nearest": nearest, "stuck": stuck},
         "steps": {
-            name: number(steps.get(name, {}).get("value"))
-            for name in ("median", "quarter", "three_quarters")
-        }
-        | {"reason": str(steps.get("median", {}).get("reason", "no scores were written"))},
-        "is_doubted": is_doubted,
+            "median": number(steps.median.value),
+            "quarter": number(steps.quarter.value),
+            "three_quarters": number(steps.three_quarters.value),
+            "reason": steps.median.reason,
+        },
     }
 
 
-def _late(policy: Scores, counts: Mapping[str, int]) -> dict[str, Any]:
-    """Why there is nothing to say of timed-out episodes, as the summary has it; else empty."""
-    if counts[Outcome.TIME_OUT] == 0:
-        return {"silence": "No episode timed out: more time would change nothing."}
-    if counts[Outcome.SUCCESS] == 0:
-        return {"silence": "No episode succeeded: values cannot say what more time would bring."}
-    if not policy.get("time_outs_on_their_way", {}).get("total"):
-        return {
-            "silence": "No timed-out episode was held out; more episodes or --folds would help."
-        }
-    return {"silence": ""}
-
-
-def _late_episodes(run: FinishedRun, policy: Scores) -> dict[str, list[int]]:
-    """Positions of held-out time-outs that look on their way and of those stuck, nearest first."""
-    position = {episode.id: i for i, episode in enumerate(run.episodes)}
-    found = [one for one in policy.get("time_outs", []) if one.get("episode") in position]
-    # Never is null in JSON.
-    found.sort(key=lambda one: inf if (steps := one.get("steps_to_go")) is None else steps)
-    return {
-        name: [position[one["episode"]] for one in found if bool(one.get("on_their_way")) is is_on]
-        for name, is_on in (("nearest", True), ("stuck", False))
-    }
-
-
-def _success_rate(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    found = rate(outcomes.count(Outcome.SUCCESS), len(outcomes))
-    interval = interval_json(found.interval)
-    return {
-        "value": found.value,
-        "count": found.count,
-        "total": found.total,
-        "interval": interval,
-    }
-
-
-def _rate(found: Any) -> dict[str, Any]:
-    found = found if isinstance(found, Mapping) else {}
-    interval = found.get("interval") or {}
-    return {
-        "value": number(found.get("value")),
-        "count": found.get("count"),
-        "total": found.get("total"),
-        "low": number(interval.get("low")),
-        "high": number(interval.get("high")),
-        "level": number(interval.get("level")),
-        "reason": str(found.get("reason", interval.get("reason", ""))),
-    }
-
-
-def _tasks(run: FinishedRun) -> list[dict[str, Any]]:
+def _tasks(run: Run) -> list[dict[str, Any]]:
     """Success by task, in order of first appearance."""
-    found: dict[str, list[Outcome]] = {}
+    found: dict[str, list[bool]] = {}
     for episode in run.episodes:
-        found.setdefault(episode.task, []).append(episode.outcome)
-    return [{"name": task} | _rate(_success_rate(outcomes)) for task, outcomes in found.items()]
-
-
-def _warnings(rollouts: Rollouts) -> list[str]:
-    """What reading the data noticed; the end of the summary tells it too."""
-    left = [f"Episode {one.episode_id} was left out: {one.reason}" for one in rollouts.left_out]
-    return [*left, *rollouts.warnings]
+        found.setdefault(episode.task, []).append(episode.outcome is Outcome.SUCCESS)
+    return [
+        {"name": task} | share(rate(sum(successes), len(successes)))
+        for task, successes in found.items()
+    ]
 
 
 # ---- the methods -----------------------------------------------------------------------------
 
 
-def _methods(run: FinishedRun, scores: Scores) -> list[dict[str, Any]]:
-    names = run.values.methods
-    cards: Scores = scores.get("methods", {})
-    letters = {
-        key: _letters(names, cards, scores.get("significance", {}).get(key), key)
-        for key in MEANINGS
-    }
+def _methods(scores: EvaluationScores) -> list[dict[str, Any]]:
+    letters = {name: _letters(scores, name) for name in SCORES}
     return [
         {
-            "name": name,
+            "name": method,
             "colours": colours,
             "scores": {
-                key: _row(cards.get(name, {}).get(key), letters[key].get(name, ""))
-                for key in MEANINGS
+                name: estimate(row.over_seeds.mean, row.interval)
+                | {
+                    "sd": number(row.over_seeds.standard_deviation.value),
+                    "seeds": [number(score.value) for score in row.by_seed],
+                    "letters": letters[name].get(method, ""),
+                }
+                for name, row in scores.cards[method].items()
             },
-            "calibration": _calibration(cards.get(name, {}).get("calibration")),
+            "calibration": _calibration(scores.calibration[method]),
         }
-        for name, colours in zip(names, page_colours(names), strict=True)
+        for method, colours in zip(scores.methods, page_colours(scores.methods), strict=True)
     ]
 
 
-def _row(found: Any, letters: str) -> dict[str, Any]:
-    found = found if isinstance(found, Mapping) else {"reason": "it was not computed"}
-    interval = found.get("interval") or {}
-    by_seed = found.get("seeds", found.get("by_seed")) or []
-    return {
-        "mean": number(found.get("mean")),
-        "sd": number(found.get("sd")),
-        "low": number(interval.get("low")),
-        "high": number(interval.get("high")),
-        "seeds": [number(value) for value in by_seed],
-        "letters": letters,
-        "reason": str(found.get("reason", "")),
-    }
-
-
-def _letters(names: Sequence[str], cards: Scores, tests: Any, key: str) -> dict[str, str]:
-    """Methods without a common letter differ; best first, so that the best has an a."""
-    if not isinstance(tests, Mapping) or len(names) < 2:
+def _letters(scores: EvaluationScores, name: str) -> dict[str, str]:
+    """Methods without a common letter differ, as in the tables."""
+    if name not in scores.tests:
         return {}
-    pairs = {(a, b): tests.get(f"{a} against {b}") for a, b in combinations(names, 2)}
-    known = {pair: test for pair, test in pairs.items() if isinstance(test, Mapping)}
-    if all(test.get("p_adjusted") is None for test in known.values()):
-        return {}
-    differs = {frozenset(pair) for pair, test in known.items() if test.get("differs")}
-
-    def mean(name: str) -> float:
-        value = number((cards.get(name, {}).get(key) or {}).get("mean"))
-        return float("-inf") if value is None else value
-
-    return compact_letters(names, differs, sorted(names, key=lambda name: -mean(name)))
+    cells = {method: card_cell(card[name], SCORES[name]) for method, card in scores.cards.items()}
+    return letters_of(cells, scores.tests[name], SCORES[name].better)
 
 
-def _calibration(found: Any) -> dict[str, Any]:
-    found = found if isinstance(found, Mapping) else {}
-    return {
-        "brier": number((found.get("brier") or {}).get("value")),
-        "expected_error": number((found.get("expected_error") or {}).get("value")),
-        "num_frames": found.get("num_frames"),
-        "bins": [
-            {
-                "predicted": number(one.get("predicted")),
-                "observed": number(one.get("observed")),
-                "num_frames": one.get("num_frames"),
-                "low": number(one.get("observed_interval", {}).get("low")),
-                "high": number(one.get("observed_interval", {}).get("high")),
-            }
-            for one in found.get("bins") or []
-        ],
-    }
+def _calibration(found: Calibration) -> list[dict[str, Any]]:
+    return [
+        {
+            "predicted": number(one.predicted),
+            "observed": number(one.observed),
+            "low": number(one.observed_interval.low),
+            "high": number(one.observed_interval.high),
+            "num_frames": one.num_frames,
+        }
+        for one in found.bins
+    ]
 
 
 # ---- the truth -------------------------------------------------------------------------------
 
 
-def _truth(run: FinishedRun, scores: Scores) -> dict[str, Any] | None:
-    """How far each method is from what a simulator measured; None where nothing was."""
-    truth = scores.get("truth")
-    if not isinstance(truth, Mapping):
-        return None
-    frames: Scores = truth.get("frames", {})
-    groups = [group for group in ("all", *Outcome) if group in frames]
+def _truth(card: TruthCard) -> dict[str, Any]:
+    """How far each method is from what a simulator measured, by group of frames."""
+    groups = [group for group in (ALL, *Outcome) if group in card.groups]
     return {
-        "cap": truth.get("cap"),
         "groups": [
-            {
-                "key": str(group),
-                "num_frames": frames[group].get("num_frames"),
-                "noise": number(frames[group].get("noise", {}).get("value", {}).get("value")),
-            }
-            for group in groups
+            {"name": group, "noise": number(card.groups[group].noise.value)} for group in groups
         ],
         "methods": [
             {
                 "name": name,
-                "errors": [
-                    _rate(truth["methods"][name].get(group, {}).get("value", {}).get("absolute"))
-                    for group in groups
-                ],
-                "biases": [
-                    _rate(truth["methods"][name].get(group, {}).get("value", {}).get("bias"))
-                    for group in groups
-                ],
+                "errors": [_error(method.by_group[group].value.absolute) for group in groups],
             }
-            for name in run.values.methods
-            if name in truth.get("methods", {})
+            for name, method in card.methods.items()
         ],
     }
 
 
-def number(value: Any) -> float | None:
-    """A finite number with six digits, or None: JSON has no infinity.
-
-    >>> number(0.123456789), number(float("nan")), number("7")
-    (0.123457, None, None)
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        return None
-    return float(f"{value:.6g}")
+def _error(error: TruthError) -> dict[str, Any]:
+    return estimate(error.mean, error.interval)

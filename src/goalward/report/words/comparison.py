@@ -1,7 +1,36 @@
-"""A comparison in words: verdicts in sentences, tables of cells, a page of Markdown."""
+"""A comparison in words: a document of verdicts in sentences and tables."""
+
+from collections.abc import Sequence
 
 from goalward.metrics.comparing.result import Comparison, Limits, PairComparison
 from goalward.metrics.comparing.sample_size import MOST_ROLLOUTS
+from goalward.report.words.blocks import Block, Document, Picture, Section, paragraph, strong
+from goalward.report.words.tables import Cell, Table
+
+
+def comparison_document(
+    comparison: Comparison, *, picture: str | None = None, most_tasks: int | None = None
+) -> Document:
+    """Verdicts first, then the policies, the tasks and how they were compared.
+
+    `picture` is the address of what `comparison_figure` drew; of many tasks the first `most_tasks`
+    are listed.
+    """
+    answers: list[Block] = []
+    if picture is not None:
+        answers.append(Picture(picture, "success rates and steps"))
+    for pair in comparison.pairs:
+        first, *others = verdict(pair, comparison)
+        rest = "".join(f" {sentence}" for sentence in others)
+        answers.append(paragraph(strong(first), rest, role="answer"))
+    policies = (paragraph("The same letter: cannot be told apart."), policy_table(comparison))
+    sections = [Section("", tuple(answers)), Section("Policies", policies)]
+    tasks = task_table(comparison, most_tasks)
+    if tasks is not None:
+        sections.append(Section("Tasks", (tasks,)))
+    notes = [paragraph(f"Note: {note}") for note in comparison.notes]
+    sections.append(Section("How", (paragraph(how(comparison)), *notes)))
+    return Document("Comparison of policies", tuple(sections))
 
 
 def verdict(pair: PairComparison, comparison: Comparison) -> list[str]:
@@ -40,61 +69,43 @@ def how(comparison: Comparison) -> str:
     return text
 
 
-def policy_rows(comparison: Comparison) -> list[list[str]]:
-    """A table of policies, the best first; row 0 is the header."""
-    header = ["policy", "letters", "success", f"{100 * comparison.level:g} % interval", "of"]
+def policy_table(comparison: Comparison) -> Table:
+    """A row per policy, the best first."""
+    columns = ["letters", "success", f"{100 * comparison.level:g} % interval", "of"]
     with_steps = comparison.horizon is not None
-    rows = [header + [f"steps up to {comparison.horizon}", "interval"] * with_steps]
+    columns += [f"steps up to {comparison.horizon}", "interval"] * with_steps
+    rows: list[tuple[str, tuple[Cell, ...]]] = []
     for policy in comparison.best_first:
         row = [
-            policy.policy,
             policy.letters,
             f"{100 * policy.rate:.1f} %",
             _between(policy.rate_interval, 100, 1),
             f"{policy.successes} / {policy.episodes}",
         ]
-        if policy.mean_steps is not None:
-            row += [f"{policy.mean_steps:.0f}", _between(policy.mean_steps_interval, 1, 0)]
-        rows.append(row)
-    return rows
+        if with_steps:
+            steps = policy.mean_steps
+            row.append("" if steps is None else f"{steps:.0f}")
+            row.append(_between(policy.mean_steps_interval, 1, 0))
+        rows.append((policy.policy, _cells(row)))
+    return Table("policy", tuple(columns), tuple(rows))
 
 
-def task_rows(comparison: Comparison) -> list[list[str]]:
-    """Successes of every policy by task; row 0 is the header. Empty where there is but one task."""
-    tasks = dict.fromkeys(task for policy in comparison.policies for task in policy.tasks)
+def task_table(comparison: Comparison, most: int | None = None) -> Table | None:
+    """Successes of every policy by task; None where there is but one task."""
+    tasks = list(dict.fromkeys(task for policy in comparison.policies for task in policy.tasks))
     if len(tasks) < 2:
-        return []
-    rows = [["task", *(policy.policy for policy in comparison.policies)]]
-    for task in tasks:
+        return None
+    rows: list[tuple[str, tuple[Cell, ...]]] = []
+    for task in tasks[:most]:
         counts = [policy.tasks.get(task) for policy in comparison.policies]
-        rows.append([task, *("-" if c is None else f"{c[0]} / {c[1]}" for c in counts)])
-    return rows
+        rows.append((task, _cells(["-" if c is None else f"{c[0]} / {c[1]}" for c in counts])))
+    left = len(tasks) - len(rows)
+    notes = (f"and {left} more tasks (the JSON lists all)",) if left else ()
+    return Table("task", tuple(p.policy for p in comparison.policies), tuple(rows), notes)
 
 
-def markdown(comparison: Comparison) -> str:
-    """A page of it all, with the picture that `comparison_figure` draws."""
-    parts = ["# Comparison of policies", "![success rates and steps](comparison.svg)"]
-    for pair in comparison.pairs:
-        first, *others = verdict(pair, comparison)
-        parts.append(" ".join([f"**{_escaped(first)}**", *map(_escaped, others)]))
-    parts += ["## Policies", "The same letter: cannot be told apart."]
-    parts.append(_markdown_table(policy_rows(comparison)))
-    tasks = task_rows(comparison)
-    if tasks:
-        parts += ["## Tasks", _markdown_table(tasks)]
-    parts += ["## How", how(comparison), *map(_escaped, comparison.notes)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _markdown_table(rows: list[list[str]]) -> str:
-    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
-    return "\n".join("| " + " | ".join(map(_escaped, line)) + " |" for line in lines)
-
-
-def _escaped(text: str) -> str:
-    for character in "\\|*_`<[":
-        text = text.replace(character, f"\\{character}")
-    return text.replace("\n", " ")
+def _cells(texts: Sequence[str]) -> tuple[Cell, ...]:
+    return tuple(Cell(words=text) for text in texts)
 
 
 def _watched(pair: PairComparison) -> list[str]:

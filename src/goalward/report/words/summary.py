@@ -2,47 +2,58 @@
 
 from collections.abc import Sequence
 
-from goalward.metrics.evaluation_scores import EvaluationScores
+from goalward.errors import argument
 from goalward.metrics.policy_answers import Rate
 from goalward.metrics.score import Interval
-from goalward.metrics.scores.card import MEANINGS, CardRow
-from goalward.metrics.truth.card import TruthCard
-from goalward.report.words.tables import escaped_markdown
-from goalward.report.words.truth import truth_lines, wrong_of_time_outs
-from goalward.rollouts.dataset import Rollouts
+from goalward.metrics.scores.card import CardRow
+from goalward.metrics.scores.table import scores_shown
+from goalward.report.words.blocks import (
+    Block,
+    Bullets,
+    Document,
+    Paragraph,
+    Section,
+    Span,
+    Spans,
+    code,
+    em,
+    listed,
+    paragraph,
+    spans,
+    strong,
+)
+from goalward.report.words.doubt import doubt_words
+from goalward.report.words.rendering import markdown
+from goalward.report.words.truth import truth_paragraphs
 from goalward.rollouts.findings import counted, some_of
+from goalward.runs.run import Run
 from goalward.values.events import EventKind
 
-# The AUROC of values that know nothing.
-_CHANCE = 0.5
 _EVENT_WORDS = (
     (EventKind.SETBACK, "setback", "setbacks"),
     (EventKind.RECOVERY, "recovery", "recoveries"),
     (EventKind.STALL, "stall", "stalls"),
     (EventKind.NO_RETURN, "point of no return", "points of no return"),
 )
-_SHOWN = ("success", "failure", "composite", "composite_at_threshold", "frame_auroc", "spearman")
 
 
-def summary(
-    scores: EvaluationScores, rollouts: Rollouts, policy: str, truth: TruthCard | None = None
-) -> str:
-    """The summary of an evaluation in Markdown."""
-    against_truth = (
-        [] if truth is None else ["## How far the values are from the truth", *truth_lines(truth)]
-    )
-    parts = [
-        f"# {escaped_markdown(policy)}",
-        *_policy_lines(scores, rollouts, truth),
-        "## Watch these first",
-        *_watch_lines(scores, rollouts),
-        "## How far the values can be trusted",
-        *_trust_lines(scores),
-        *against_truth,
-        "## How it was done",
-        *_method_lines(scores, rollouts),
+def summary(run: Run) -> str:
+    """The summary of a run in Markdown."""
+    return markdown(summary_document(run))
+
+
+def summary_document(run: Run) -> Document:
+    """The summary of a run as blocks, for whoever shows it."""
+    sections = [
+        Section("", tuple(_policy_blocks(run)), "policy"),
+        Section("Watch these first", tuple(_watch_blocks(run)), "watch"),
+        Section("How far the values can be trusted", tuple(_trust_blocks(run)), "trust"),
     ]
-    return "\n\n".join(parts) + "\n"
+    if run.truth is not None:
+        title = "How far the values are from the truth"
+        sections.append(Section(title, tuple(truth_paragraphs(run.truth)), "truth"))
+    sections.append(Section("How it was done", tuple(_method_blocks(run)), "done"))
+    return Document(run.policy, tuple(sections))
 
 
 def percent(value: float | None) -> str:
@@ -65,211 +76,225 @@ def _rate(rate: Rate) -> str:
     return f"{percent(rate.value)} ({rate.count} of {rate.total}; {_span(rate.interval)})"
 
 
-def _policy_lines(
-    scores: EvaluationScores, rollouts: Rollouts, truth: TruthCard | None
-) -> list[str]:
-    policy = scores.policy
-    lines = [f"**Success rate** {_rate(policy.success)}."]
-    ended = f"{policy.num_time_out} timed out, {policy.num_failure} failed early."
-    lines[0] += f" {ended[0].upper()}{ended[1:]}"
-    if rollouts.left_out:
-        lines[0] += f" Not counted: {counted(rollouts.left_out)} that could not be trusted (below)."
-    if policy.steps.median.value is None:
-        lines.append(f"**Steps to success** are not known: {policy.steps.median.reason}.")
+# ---- the policy ---------------------------------------------------------------------------------
+
+
+def _policy_blocks(run: Run) -> list[Block]:
+    policy, left_out = run.scores.policy, run.settings.data.left_out
+    rate = f" {_rate(policy.success)}. {policy.num_time_out} timed out, "
+    rate += f"{policy.num_failure} failed early."
+    if left_out:
+        rate += f" Not counted: {counted(left_out)} that could not be trusted (below)."
+    blocks: list[Block] = [paragraph(strong("Success rate"), rate, role="answer")]
+    steps = policy.steps
+    if steps.median.value is None:
+        told = f" are not known: {steps.median.reason}."
     else:
-        lines.append(
-            f"**Steps to success**: half of the successes took {policy.steps.median.value:.0f} or "
-            f"fewer, the middle half {policy.steps.quarter.value:.0f} to "
-            f"{policy.steps.three_quarters.value:.0f}."
+        told = (
+            f": half of the successes took {steps.median.value:.0f} or fewer, the middle half "
+            f"{steps.quarter.value:.0f} to {steps.three_quarters.value:.0f}."
         )
-    lines += _time_out_lines(scores, rollouts, truth)
-    if len(rollouts.tasks) > 1:
-        lines.append(
-            f"The episodes attempt {len(rollouts.tasks)} tasks; the rates are over all of them. "
-            "Every task has value functions of its own."
+    blocks.append(paragraph(strong("Steps to success"), told, role="answer"))
+    blocks += _time_out_blocks(run)
+    tasks = {episode.task for episode in run.episodes}
+    if len(tasks) > 1:
+        blocks.append(
+            paragraph(
+                f"The episodes attempt {len(tasks)} tasks; the rates are over all of them. "
+                "Every task has value functions of its own."
+            )
         )
-    return lines
+    return blocks
 
 
-def _time_out_lines(
-    scores: EvaluationScores, rollouts: Rollouts, truth: TruthCard | None
-) -> list[str]:
-    policy = scores.policy
+def silence_about_time_outs(run: Run) -> str:
+    """Why there is nothing to say of timed-out episodes; empty if there is."""
+    policy = run.scores.policy
     if policy.num_time_out == 0:
-        return ["No episode timed out, so more time would change nothing."]
+        return "No episode timed out, so more time would change nothing."
     if policy.success.count == 0:
-        return [
+        return (
             "No episode succeeded: no value can say whether those that timed out were on their way."
-        ]
-    late = policy.time_outs
-    if late.on_their_way.total == 0:
-        return ["No timed-out episode was held out; more episodes or `--folds` would help."]
+        )
+    if policy.time_outs.on_their_way.total == 0:
+        more = argument("folds")
+        return f"No timed-out episode was held out; more episodes or {more} would help."
+    return ""
+
+
+def _time_out_blocks(run: Run) -> list[Block]:
+    silence = silence_about_time_outs(run)
+    if silence:
+        return [paragraph(silence)]
+    scores, late = run.scores, run.scores.policy.time_outs
     stuck = late.on_their_way.total - late.on_their_way.count
-    lines = [
-        f"**Timed-out episodes**: of {late.on_their_way.total} held out, the value calls "
-        f"{late.on_their_way.count} *on their way* (at most {scores.standard_horizon} steps to go "
-        f"at the end) and {stuck} *stuck*; share on their way {_rate(late.on_their_way)}."
-        + _named_time_outs(scores, rollouts)
+    blocks: list[Block] = [
+        paragraph(
+            strong("Timed-out episodes"),
+            f": of {late.on_their_way.total} held out, the value calls {late.on_their_way.count} ",
+            em("on their way"),
+            f" (at most {scores.standard_horizon} steps to go at the end) and {stuck} ",
+            em("stuck"),
+            f"; share on their way {_rate(late.on_their_way)}.",
+            *(
+                f" {kind}: {some_of(ids, most=10)}."
+                for kind, ids in zip(("On their way", "Stuck"), nearest_and_stuck(run), strict=True)
+                if ids
+            ),
+            role="answer",
+        )
     ]
-    doubt = doubt_of_values(scores, truth)
-    more = policy.more_time
+    more = scores.policy.more_time
     if more.value.value is not None:
-        lines.append(
-            f"**With twice the time** the success rate would be about {percent(more.value.value)} "
-            f"({_span(more.interval)}, if the values are right): {late.in_time.count} of "
-            f"{late.in_time.total} look no further than {scores.time_limit} more steps from the "
-            "goal."
+        blocks.append(
+            paragraph(
+                strong("With twice the time"),
+                f" the success rate would be about {percent(more.value.value)} "
+                f"({_span(more.interval)}, if the values are right): {late.in_time.count} of "
+                f"{late.in_time.total} look no further than {scores.time_limit} more steps from "
+                "the goal.",
+                role="answer",
+            )
         )
-    if doubt:
-        lines.append(doubt)
-    return lines
+    return [*blocks, *doubt_paragraphs(run)]
 
 
-def _named_time_outs(scores: EvaluationScores, rollouts: Rollouts) -> str:
-    """Which of them are on their way and which stuck, nearest first."""
-    late = scores.policy.time_outs
+def nearest_and_stuck(run: Run) -> tuple[list[str], list[str]]:
+    """Ids of held-out time-outs that look on their way and of those stuck, nearest first."""
+    scores, late = run.scores, run.scores.policy.time_outs
     ends = sorted(zip(late.steps_to_go, late.episodes, strict=True))
-    kinds = {
-        "On their way": [i for steps, i in ends if steps <= scores.standard_horizon],
-        "Stuck": [i for steps, i in ends if steps > scores.standard_horizon],
-    }
-    return "".join(
-        f" {kind}: {some_of([escaped_markdown(rollouts[i].id) for i in positions], most=10)}."
-        for kind, positions in kinds.items()
-        if positions
-    )
-
-
-def doubt_of_values(scores: EvaluationScores, truth: TruthCard | None = None) -> str:
-    """Why nobody should rely on what the values say of time-outs; empty if they may.
-
-    Values that cannot be shown to tell successes from other episodes say nothing of the future of
-    a time-out, however small their interval. Nor should values that the truth contradicts.
-    """
-    first = scores.methods[0]
-    row = scores.cards[first]["frame_auroc"]
-    mean, interval = row.over_seeds.mean, row.interval
-    if mean.value is None:
-        why = f"that cannot be checked ({mean.reason} among the held-out episodes)"
-    elif interval.low is None:
-        why = f"that cannot be checked with {scores.num_held_out} held-out episodes"
-    elif interval.low <= _CHANCE:
-        why = (
-            "on held-out episodes they may tell successes from the others no better than a coin "
-            f"(AUROC {_row(row)}; a coin has 0.50)"
-        )
-    else:
-        why = "" if truth is None else wrong_of_time_outs(truth, first)
-    return f"**Do not rely on what the values of `{first}` say here**: {why}." if why else ""
-
-
-def _watch_lines(scores: EvaluationScores, rollouts: Rollouts) -> list[str]:
-    if scores.policy.success.count == 0:
-        return ["No episode succeeded, so values cannot say where to look."]
-    lines = [
-        f"- episode {escaped_markdown(rollouts[found.episode].id)}, frame {found.frame} "
-        f"({rollouts[found.episode].outcome}): {found.reason}"
-        for found in scores.policy.watch_first
+    ids = [(steps <= scores.standard_horizon, run.episodes[i].id) for steps, i in ends]
+    return [name for is_near, name in ids if is_near], [
+        name for is_near, name in ids if not is_near
     ]
-    return ["\n".join(lines) if lines else "No episode stands out.", *_event_lines(scores)]
 
 
-def _event_lines(scores: EvaluationScores) -> list[str]:
+def doubt_paragraphs(run: Run) -> list[Paragraph]:
+    """What the values say and should not be relied on for."""
+    return [Paragraph(doubt_words(doubt), role="doubt") for doubt in run.doubts]
+
+
+# ---- where to look ------------------------------------------------------------------------------
+
+
+def _watch_blocks(run: Run) -> list[Block]:
+    if run.scores.policy.success.count == 0:
+        return [paragraph("No episode succeeded, so values cannot say where to look.")]
+    items = tuple(
+        spans(
+            f"episode {run.episodes[found.episode].id}, frame {found.frame} "
+            f"({run.episodes[found.episode].outcome}): {found.reason}"
+        )
+        for found in run.scores.policy.watch_first
+    )
+    first = Bullets(items) if items else paragraph("No episode stands out.")
+    return [first, *_event_blocks(run)]
+
+
+def _event_blocks(run: Run) -> list[Block]:
     """How many events there are of each kind; nothing where there are none but goals."""
-    found = [event.kind for events in scores.policy.events for event in events]
+    found = [event.kind for events in run.events.values() for event in events]
     told = [
-        f"{found.count(kind)} {words if found.count(kind) == 1 else plural}"
-        for kind, words, plural in _EVENT_WORDS
+        f"{found.count(kind)} {word if found.count(kind) == 1 else plural}"
+        for kind, word, plural in _EVENT_WORDS
         if kind in found
     ]
     if not told:
         return []
-    return [f"In all episodes `{scores.methods[0]}` sees {some_of(told)} (`events.csv`)."]
+    events = code(run.folder.events.name)
+    return [
+        paragraph("In all episodes ", code(run.method), f" sees {some_of(told)} (", events, ").")
+    ]
 
 
-def _trust_lines(scores: EvaluationScores) -> list[str]:
+# ---- trust --------------------------------------------------------------------------------------
+
+
+def _trust_blocks(run: Run) -> list[Block]:
     """The scores of the first method, in words, and which methods differ from it."""
-    first = scores.methods[0]
-    card = scores.cards[first]
-    lines = [f"Scores of `{first}` on {_episodes(scores.num_held_out)} held out:"]
-    lines.append("\n".join(f"- {name}: {_row(card[name])}; {MEANINGS[name]}" for name in _SHOWN))
+    scores, card = run.scores, run.scores.cards[run.method]
+    held_out = counted(range(scores.num_held_out))
+    blocks: list[Block] = [
+        paragraph("Scores of ", code(run.method), f" on {held_out} held out:"),
+        Bullets(
+            tuple(
+                spans(f"{kind.shown}: {row_words(card[name])}; {kind.meaning}")
+                for name, kind in scores_shown("summary").items()
+            )
+        ),
+    ]
     if len(scores.methods) > 1:
-        lines.append(_comparison(scores, first))
+        blocks.append(Paragraph(_comparison(run)))
     if scores.one_sided_tasks:
-        names = some_of([f"*{escaped_markdown(task)}*" for task in scores.one_sided_tasks], most=3)
-        lines.append(
-            f"The episodes learned from are all successes or all not in "
-            f"{counted(scores.one_sided_tasks, 'task')} ({names}): there the values have nothing "
-            "to tell apart."
+        names = listed([em(task) for task in scores.one_sided_tasks], most=3)
+        blocks.append(
+            paragraph(
+                "The episodes learned from are all successes or all not in "
+                f"{counted(scores.one_sided_tasks, 'task')} (",
+                names,
+                "): there the values have nothing to tell apart.",
+            )
         )
-    return lines
+    return blocks
 
 
-def _row(row: CardRow) -> str:
-    mean = row.over_seeds.mean
+def row_words(row: CardRow) -> str:
+    """A score with its interval, or why there is none."""
+    mean, interval = row.over_seeds.mean, row.interval
     if mean.value is None:
         return f"not defined ({mean.reason})"
-    interval = row.interval
     if interval.low is None or interval.high is None:
         return f"{mean.value:.2f} (no interval: {interval.reason})"
     return f"{mean.value:.2f} ({interval.low:.2f} to {interval.high:.2f})"
 
 
-def _comparison(scores: EvaluationScores, first: str) -> str:
+def _comparison(run: Run) -> Spans:
+    scores, first = run.scores, run.method
     test = scores.tests.get("composite")
     if test is None:
-        return (
+        return spans(
             "The methods are not compared: that takes at least two seeds, and held-out episodes "
             "with success and without."
         )
-    better: list[str] = []
-    worse: list[str] = []
-    unclear: list[str] = []
-    mine = scores.cards[first]["composite"].over_seeds.mean.value or 0.0
+
+    def mean(method: str) -> float:
+        return scores.cards[method]["composite"].over_seeds.mean.value or 0.0
+
+    kinds: dict[str, list[str]] = {"better than": [], "worse than": [], "not told apart from": []}
     for method in scores.methods[1:]:
-        other = scores.cards[method]["composite"].over_seeds.mean.value or 0.0
-        if not test.pair(first, method).differs:
-            unclear.append(method)
-        elif other > mine:
-            better.append(method)
-        else:
-            worse.append(method)
-    found = [
-        f"{words} {some_of(names)}"
-        for names, words in (
-            (worse, "better than"),
-            (better, "worse than"),
-            (unclear, "not told apart from"),
-        )
-        if names
-    ]
-    return (
-        f"By the composite metric `{first}` is {'; '.join(found)} (Welch tests over "
-        f"{scores.num_seeds} seeds, Benjamini-Hochberg). Which method is nearer the truth is "
-        "another question: scores against outcomes cannot see it."
+        differs = test.pair(first, method).differs
+        is_above = "worse than" if mean(method) > mean(first) else "better than"
+        kinds[is_above if differs else "not told apart from"].append(method)
+    found = "; ".join(f"{words} {some_of(names)}" for words, names in kinds.items() if names)
+    return spans(
+        "By the composite metric ",
+        code(first),
+        f" is {found} (Welch tests over {scores.num_seeds} seeds, Benjamini-Hochberg). Which "
+        "method is nearer the truth is another question: scores against outcomes cannot see it.",
     )
 
 
-def _method_lines(scores: EvaluationScores, rollouts: Rollouts) -> Sequence[str]:
-    features = escaped_markdown(rollouts.feature_layout) or "features that were given"
-    lines = [
-        f"{counted(rollouts)}, {rollouts.num_frames:,} frames; {features}. Methods "
-        f"{', '.join(scores.methods)}, {scores.num_seeds} seeds each; "
-        f"{_episodes(scores.num_held_out)} held out. The standard horizon is "
-        f"{scores.standard_horizon} steps, the longest episode has {scores.time_limit}."
-    ]
-    if rollouts.left_out:
-        left = [
-            f"- episode {escaped_markdown(left.episode_id)}: {escaped_markdown(left.reason)}"
-            for left in rollouts.left_out
-        ]
-        lines.append("\n".join(["Left out because they could not be trusted:", "", *left]))
-    if rollouts.warnings:
-        lines.append(
-            "\n".join(f"- warning: {escaped_markdown(text)}" for text in rollouts.warnings)
+# ---- how it was done ----------------------------------------------------------------------------
+
+
+def _method_blocks(run: Run) -> Sequence[Block]:
+    scores, data = run.scores, run.settings.data
+    features = data.features or "features that were given"
+    blocks: list[Block] = [
+        paragraph(
+            f"{counted(run.episodes)}, {run.values.num_frames:,} frames; {features}. Methods "
+            f"{', '.join(scores.methods)}, {scores.num_seeds} seeds each; "
+            f"{counted(range(scores.num_held_out))} held out. The standard horizon is "
+            f"{scores.standard_horizon} steps, the longest episode has {scores.time_limit}."
         )
-    return lines
-
-
-def _episodes(count: int) -> str:
-    return counted(range(count))
+    ]
+    if data.left_out:
+        blocks.append(paragraph("Left out because they could not be trusted:"))
+        blocks.append(
+            Bullets(
+                tuple(spans(f"episode {left.episode_id}: {left.reason}") for left in data.left_out)
+            )
+        )
+    if data.warnings:
+        blocks.append(Bullets(tuple((Span(f"warning: {text}"),) for text in data.warnings)))
+    return blocks

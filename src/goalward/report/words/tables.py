@@ -2,26 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from goalward.files import write_text
 from goalward.metrics.scores.card import CardRow
+from goalward.metrics.scores.table import Better, ScoreKind
 from goalward.metrics.uncertainty.significance import MethodTests
 
-# Only scores of which more is better for any policy have a best; a setback may be a true one.
-HIGHER_IS_BETTER = frozenset(
-    {
-        "success",
-        "failure",
-        "composite",
-        "composite_at_threshold",
-        "frame_auroc",
-        "episode_auroc",
-        "spearman",
-        "order_within_episodes",
-    }
-)
 _LETTERS_NOTE = "Methods without a common letter in a column differ (alpha = {alpha:g})."
 _BEST_NOTE = "Bold: the best mean of a column."
 _ONE_SEED_NOTE = "One seed: no deviation."
+_ARROWS: Mapping[Better, str] = {"higher": "↑", "lower": "↓"}
 
 
 @dataclass(frozen=True)
@@ -105,24 +96,34 @@ class Table:
         return "\n".join(lines) + "\n"
 
 
+def write_table(table: Table, path_without_suffix: Path) -> tuple[Path, Path]:
+    """A table as Markdown and as LaTeX, and what was written."""
+    name = path_without_suffix.name
+    written = tuple(path_without_suffix.with_name(f"{name}{suffix}") for suffix in (".md", ".tex"))
+    for path, text in zip(written, (table.markdown(), table.latex()), strict=True):
+        write_text(path, text)
+    return written[0], written[1]
+
+
 def score_table(
     cards: Mapping[str, Mapping[str, CardRow]],
-    metrics: Sequence[str],
+    kinds: Mapping[str, ScoreKind],
     tests: Mapping[str, MethodTests] | None = None,
     *,
     corner: str = "method",
 ) -> Table:
     """Methods down, metrics across: mean ± standard deviation over seeds.
 
-    The best mean of a column is bold where more is better, and so are those that look the same
+    The best mean of a column is bold if there is a better way, and so are those that look the same
     as printed. With tests of a metric its cells carry letters: methods without a common letter
     differ by more than seeds explain.
 
     >>> from goalward.metrics.score import Interval, Score
+    >>> from goalward.metrics.scores.table import SCORES
     >>> from goalward.metrics.uncertainty.intervals import over_seeds
     >>> scores = (Score(0.9), Score(0.92))
     >>> row = CardRow(scores, over_seeds(scores), Interval(0.8, 0.95))
-    >>> print(score_table({"td": {"success": row}}, ["success"]).markdown())
+    >>> print(score_table({"td": {"success": row}}, {"success": SCORES["success"]}).markdown())
     | method | success ↑ |
     | --- | ---: |
     | td | **0.910 ± 0.014** |
@@ -132,12 +133,12 @@ def score_table(
     """
     tests = tests or {}
     columns: list[list[Cell]] = []
-    for metric in metrics:
-        cells = {name: card_cell(card[metric], metric) for name, card in cards.items()}
-        letters = letters_of(cells, tests[metric]) if metric in tests else {}
+    for metric, kind in kinds.items():
+        cells = {name: card_cell(card[metric], kind) for name, card in cards.items()}
+        letters = letters_of(cells, tests[metric], kind.better) if metric in tests else {}
         marked = [replace(cell, mark=letters.get(name, "")) for name, cell in cells.items()]
-        columns.append(with_best(marked) if metric in HIGHER_IS_BETTER else marked)
-    alphas = {tests[metric].alpha for metric in metrics if metric in tests}
+        columns.append(with_best(marked, kind.better))
+    alphas = {tests[metric].alpha for metric in kinds if metric in tests}
     cells = [cell for column in columns for cell in column]
     notes = [_BEST_NOTE] if any(cell.is_best for cell in cells) else []
     if any(cell.mark for cell in cells):
@@ -146,42 +147,37 @@ def score_table(
     if numbers and all(cell.deviation is None for cell in numbers):
         notes.append(_ONE_SEED_NOTE)
     rows = zip(cards, zip(*columns, strict=True), strict=True) if columns else ()
-    return Table(corner, tuple(column_name(m) for m in metrics), tuple(rows), tuple(notes))
+    return Table(corner, tuple(map(column_name, kinds.values())), tuple(rows), tuple(notes))
 
 
-def card_cell(row: CardRow, metric: str) -> Cell:
+def card_cell(row: CardRow, kind: ScoreKind) -> Cell:
     """A score as a cell; in words if it is not defined."""
     mean, deviation = row.over_seeds.mean, row.over_seeds.standard_deviation
     if mean.value is None:
         return Cell(words=str(mean))
-    return Cell(mean.value, deviation.value, digits=1 if is_in_steps(metric) else 3)
+    return Cell(mean.value, deviation.value, digits=kind.digits)
 
 
-def with_best(cells: Sequence[Cell]) -> list[Cell]:
-    """The cells of a column with the highest mean marked, and all that look the same as printed."""
-    highest = max((cell for cell in cells if cell.mean is not None), key=_mean, default=None)
-    return [
-        replace(cell, is_best=highest is not None and cell.number == highest.number)
-        for cell in cells
-    ]
+def with_best(cells: Sequence[Cell], better: Better | None = "higher") -> list[Cell]:
+    """The cells of a column with the best mean marked, and all that look the same as printed.
 
-
-def column_name(metric: str) -> str:
+    Where neither way is better none is.
     """
-    >>> column_name("composite_at_threshold")
-    'composite at threshold ↑'
+    known = [cell for cell in cells if cell.mean is not None]
+    if better is None or not known:
+        return list(cells)
+    best = max(known, key=lambda cell: _goodness(cell, better)).number
+    return [replace(cell, is_best=cell.number == best) for cell in cells]
+
+
+def column_name(kind: ScoreKind) -> str:
+    """A score as people read it, with an arrow to where it is better.
+
+    >>> from goalward.metrics.scores.table import SCORES
+    >>> column_name(SCORES["frame_auroc"]), column_name(SCORES["setback_in_other"])
+    ('frame AUROC ↑', 'setback in other')
     """
-    return shown_metric(metric) + (" ↑" if metric in HIGHER_IS_BETTER else "")
-
-
-def shown_metric(metric: str) -> str:
-    """A metric's name as people read it."""
-    return metric.replace("_", " ").replace("auroc", "AUROC")
-
-
-def is_in_steps(metric: str) -> bool:
-    """Setbacks are in steps; every other score lies between -1 and 1."""
-    return metric.startswith("setback")
+    return kind.shown if kind.better is None else f"{kind.shown} {_ARROWS[kind.better]}"
 
 
 def escaped_markdown(text: str) -> str:
@@ -218,22 +214,28 @@ _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "*": "{*}",
     "±": r"$\pm$",
     "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
     "\u2212": "$-$",
 }
 
 
-def letters_of(cells: Mapping[str, Cell], tests: MethodTests) -> dict[str, str]:
-    """Letters, best first; none where no pair could be tested."""
+def letters_of(
+    cells: Mapping[str, Cell], tests: MethodTests, better: Better | None = "higher"
+) -> dict[str, str]:
+    """Letters, best first (else highest first); none where no pair could be tested."""
     if all(pair.p_value is None for pair in tests.pairs):
         return {}
     known = [name for name in tests.names if name in cells]
-    order = sorted(known, key=lambda name: -_mean(cells[name]))
+    order = sorted(known, key=lambda name: -_goodness(cells[name], better or "higher"))
     order += [name for name in tests.names if name not in known]
     return tests.letters(order)
 
 
-def _mean(cell: Cell) -> float:
-    return float("-inf") if cell.mean is None else cell.mean
+def _goodness(cell: Cell, better: Better) -> float:
+    """More is better; a cell without a number comes last."""
+    if cell.mean is None:
+        return float("-inf")
+    return cell.mean if better == "higher" else -cell.mean
 
 
 def _number(value: float, digits: int) -> str:

@@ -3,17 +3,23 @@
 from goalward.metrics.truth.card import TruthCard
 from goalward.metrics.truth.errors import TruthError
 from goalward.metrics.truth.known_frames import ALL
+from goalward.report.words.blocks import (
+    Paragraph,
+    Spans,
+    code,
+    listed,
+    paragraph,
+    spans,
+    strong,
+)
 from goalward.report.words.truth_table import shown_branches, shown_group
 from goalward.rollouts.episode import Outcome
-from goalward.rollouts.findings import some_of
-
-# Of a scale from -1 to 1: values of time-outs that are off by more should not be acted on.
-_MUCH = 0.25
 
 
-def truth_lines(card: TruthCard) -> list[str]:
-    """Paragraphs of the summary: what was measured, who is closest, which way they err."""
-    return [_measured(card), _closest(card), _biases(card), *_more_time(card)]
+def truth_paragraphs(card: TruthCard) -> list[Paragraph]:
+    """What was measured, who is closest, which way they err."""
+    told = [_measured(card), _closest(card), _biases(card), *_more_time(card)]
+    return [paragraph(words) for words in told]
 
 
 def _measured(card: TruthCard) -> str:
@@ -26,35 +32,35 @@ def _measured(card: TruthCard) -> str:
     )
 
 
-def _closest(card: TruthCard) -> str:
+def _closest(card: TruthCard) -> Spans:
     best, *others = card.closest()
     size = f"off by {_size(card.methods[best].by_group[ALL].value.absolute)} on average"
     noise = card.groups[ALL].noise.value
     if noise is not None:
         size += f"; a perfect prediction would show {noise:.2f}, as the truth is sampled"
     if not others:
-        return f"The values of `{best}` are {size}."
-    text = f"`{best}` is **closest to the truth**: its values are {size}."
+        return spans("The values of ", code(best), f" are {size}.")
+    told = spans(code(best), " is ", strong("closest to the truth"), f": its values are {size}.")
     pairs = {other: card.tests[ALL].pair(best, other) for other in others}
     untested = [pair.reason for pair in pairs.values() if pair.p_value is None]
     if len(untested) == len(pairs):
-        return f"{text} Whether it really is nearer than the others is not known: {untested[0]}."
+        unknown = " Whether it really is nearer than the others is not known: "
+        return spans(told, f"{unknown}{untested[0]}.")
     nearer = [name for name, pair in pairs.items() if pair.differs]
     unclear = [name for name, pair in pairs.items() if not pair.differs]
-    told: list[str] = []
-    if nearer:
-        told.append(f"nearer than {_with_errors(card, nearer)}")
-    if unclear:
-        told.append(f"not told apart from {_with_errors(card, unclear)}")
-    return (
-        f"{text} It is {', and '.join(told)} (paired tests over seeds and episodes, "
-        "Benjamini-Hochberg)."
-    )
+    parts = [
+        spans(words, _with_errors(card, names))
+        for words, names in (("nearer than ", nearer), ("not told apart from ", unclear))
+        if names
+    ]
+    both = spans(parts[0], ", and ", parts[1]) if len(parts) == 2 else parts[0]
+    tests = " (paired tests over seeds and episodes, Benjamini-Hochberg)."
+    return spans(told, " It is ", both, tests)
 
 
-def _with_errors(card: TruthCard, names: list[str]) -> str:
+def _with_errors(card: TruthCard, names: list[str]) -> Spans:
     errors = {name: card.methods[name].by_group[ALL].value.absolute.mean.value for name in names}
-    return some_of([f"`{name}` ({errors[name]:.2f})" for name in names], most=10)
+    return listed([spans(code(name), f" ({errors[name]:.2f})") for name in names])
 
 
 def _size(error: TruthError) -> str:
@@ -68,32 +74,17 @@ def _span(error: TruthError) -> str:
     return f"{100 * interval.level:.0f} % interval {interval.low:.2f} to {interval.high:.2f}"
 
 
-def _biases(card: TruthCard) -> str:
+def _biases(card: TruthCard) -> Spans:
     """Which way the closest method errs, on all frames and by outcome."""
     best = card.closest()[0]
     found = card.methods[best].by_group
-    parts = [_bias(found[ALL].value.bias, "on average")]
+    parts = [bias_words(found[ALL].value.bias, "on average")]
     parts += [
-        _bias(one.value.bias, f"in {_episodes(group)}")
+        bias_words(one.value.bias, f"in {_episodes(group)}")
         for group, one in found.items()
         if group != ALL
     ]
-    return f"The values of `{best}` are {', '.join(parts)}."
-
-
-def wrong_of_time_outs(card: TruthCard, method: str) -> str:
-    """How a method misjudges time-outs for sure and by much; empty if nothing shows that."""
-    found = card.methods[method].by_group.get(Outcome.TIME_OUT)
-    if found is None:
-        return ""
-    bias = found.value.bias
-    low, high = bias.interval.low, bias.interval.high
-    mean = bias.mean.value or 0.0
-    if low is None or high is None or low <= 0 <= high or abs(mean) < _MUCH:
-        return ""
-    share = card.groups[Outcome.TIME_OUT].more_time_success.value
-    told = "" if share is None else f"; of the true futures {100 * share:.0f} % reach the goal"
-    return f"the truth of some frames shows them {_bias(bias, 'in time-outs')}{told}"
+    return spans("The values of ", code(best), f" are {', '.join(parts)}.")
 
 
 def _episodes(group: str) -> str:
@@ -104,7 +95,8 @@ def _episodes(group: str) -> str:
     return "successes" if group == Outcome.SUCCESS else f"{shown_group(group)}s"
 
 
-def _bias(bias: TruthError, where: str) -> str:
+def bias_words(bias: TruthError, where: str) -> str:
+    """Which way values err, if that is sure, and by how much."""
     mean = bias.mean.value or 0.0
     interval = bias.interval
     sure = interval.low is not None and interval.high is not None

@@ -1,6 +1,7 @@
 """What one source says about how an episode ended."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -26,6 +27,17 @@ class Evidence:
     success: bool
     goal_frame: int | None = None
     outcome: Outcome | None = None
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """An episode that waits for its outcome, with what each source says about it."""
+
+    episode_id: str
+    num_frames: int
+    evidence: Mapping[str, Evidence]
+    terminated: bool = False
+    other_names: tuple[str, ...] = ()
 
 
 def evidence_from_frames(values: npt.ArrayLike) -> Evidence | None:

@@ -1,4 +1,4 @@
-"""Labels by episode from a csv or json file."""
+"""Labels by the name of the episode: from a csv or json file, or from a dict."""
 
 import csv
 import json
@@ -17,18 +17,20 @@ _OUTCOME_COLUMNS = ("outcome", "label")
 _SUCCESS_COLUMNS = ("success", "is_success", "episode_success")
 
 Row = Mapping[str, object]
+# The episode that a name means, None if there is none.
+Find = Callable[[str], str | None]
 
 
 @dataclass(frozen=True)
-class FileLabel:
-    """One row of a label file: the name it gives, the episode that is, None if there is none."""
+class NamedLabel:
+    """One stated label: the name it gives, the episode that is, None if there is none."""
 
     name: str
     episode_id: str | None
     evidence: Evidence
 
 
-def read_label_file(path: Path, find: Callable[[str], str | None]) -> list[FileLabel]:
+def read_label_file(path: Path, find: Find) -> list[NamedLabel]:
     """The labels of a csv or json file; `find` tells which episode a name means.
 
     csv: a header with one of path, episode_index, episode_id, episode, id and one of success
@@ -42,29 +44,45 @@ def read_label_file(path: Path, find: Callable[[str], str | None]) -> list[FileL
     rows = _json_rows(text, path) if path.suffix.lower() == ".json" else _csv_rows(text, path)
     if not rows:
         raise RolloutError(f"{path}: the label file holds no labels")
+    return _named_labels(rows, str(path), find)
+
+
+def labels_of_dict(stated: Mapping[Any, object], find: Find) -> list[NamedLabel]:
+    """The labels of a dict from episodes to outcomes, as a json file may hold them.
+
+    >>> labels = labels_of_dict({0: True, "1": "failure"}, str)
+    >>> [(label.episode_id, label.evidence.success) for label in labels]
+    [('0', True), ('1', False)]
+    """
+    if not stated:
+        raise RolloutError("labels: the dict holds no labels")
+    return _named_labels(_object_rows(stated), "labels", find)
+
+
+def _named_labels(rows: Sequence[tuple[str, Row]], source: str, find: Find) -> list[NamedLabel]:
     column = _id_column([row for _, row in rows], find)
-    labels: list[FileLabel] = []
-    for number, row in rows:
-        where = f"{path}, {number}"
+    labels: list[NamedLabel] = []
+    for place, row in rows:
+        where = f"{source}, {place}"
         if column is None or _is_empty(row.get(column)):
             raise RolloutError(f"{where}: no episode named; columns: {', '.join(row)}")
         name = str(row[column]).strip()
-        labels.append(FileLabel(name, find(name), _row_evidence(row, where)))
+        labels.append(NamedLabel(name, find(name), _row_evidence(row, where)))
     return labels
 
 
-def labels_by_episode(labels: Sequence[FileLabel], path: Path) -> dict[str, Evidence]:
+def labels_by_episode(labels: Sequence[NamedLabel], source: Path | str) -> dict[str, Evidence]:
     """The labels that fit an episode; two that contradict each other are an error."""
     found: dict[str, Evidence] = {}
     for label in labels:
         if label.episode_id is None:
             continue
         if found.setdefault(label.episode_id, label.evidence) != label.evidence:
-            raise RolloutError(f"{path}: episode {label.name} has two different labels")
+            raise RolloutError(f"{source}: episode {label.name} has two different labels")
     return found
 
 
-def by_spelling(names: Mapping[str, str]) -> Callable[[str], str | None]:
+def by_spelling(names: Mapping[str, str]) -> Find:
     """Finds the episode for a name (`names` maps names to episode ids) as people spell it.
 
     Numbers may be padded, floats, or behind `episode_`; paths may start anywhere above.
@@ -90,7 +108,7 @@ def _spellings(name: str) -> Iterator[str]:
         yield "/".join(parts[start:])
 
 
-def _id_column(rows: Sequence[Row], find: Callable[[str], str | None]) -> str | None:
+def _id_column(rows: Sequence[Row], find: Find) -> str | None:
     """The column that names episodes: the first whose names are known, else the first."""
     there = [c for c in _ID_COLUMNS if any(not _is_empty(row.get(c)) for row in rows)]
     for column in there:
@@ -134,16 +152,7 @@ def _json_rows(text: str, path: Path) -> list[tuple[str, Row]]:
         content = cast(dict[str, Any], content)
         content = content.get("episodes", content)
     if isinstance(content, dict):
-        return [
-            (
-                f"episode {key}",
-                {
-                    "episode": key,
-                    **(cast(Row, value) if isinstance(value, dict) else {"outcome": value}),
-                },
-            )
-            for key, value in cast(dict[str, Any], content).items()
-        ]
+        return _object_rows(cast(dict[str, Any], content))
     if not isinstance(content, list):
         raise RolloutError(f"{path}: wanted a list or an object of labels")
     rows: list[tuple[str, Row]] = []
@@ -151,6 +160,14 @@ def _json_rows(text: str, path: Path) -> list[tuple[str, Row]]:
         if not isinstance(row, dict):
             raise RolloutError(f"{path}, entry {number}: wanted an object, got {row!r}")
         rows.append((f"entry {number}", cast(Row, row)))
+    return rows
+
+
+def _object_rows(content: Mapping[Any, object]) -> list[tuple[str, Row]]:
+    rows: list[tuple[str, Row]] = []
+    for key, value in content.items():
+        stated = cast(Row, value) if isinstance(value, dict) else {"outcome": value}
+        rows.append((f"episode {key}", {"episode": key, **stated}))
     return rows
 
 

@@ -6,13 +6,12 @@ that sources agree, and says which one it used.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from goalward.errors import RolloutError
+from goalward.errors import RolloutError, argument
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import Findings, counted, some_of
-from goalward.rollouts.labels.evidence import Evidence, evidence_from_outcome
-from goalward.rollouts.labels.files import by_spelling, labels_by_episode, read_label_file
+from goalward.rollouts.labels.evidence import Evidence, Unlabelled
+from goalward.rollouts.labels.stated import Labels, check_labels, stated_labels
 
 # Where writers put the outcome, most trusted first (docs/formats.md says who writes which).
 SUCCESS_COLUMNS = ("next.success", "is_success", "is_episode_successful", "success")
@@ -33,17 +32,6 @@ LAST_RESORT = frozenset({"next.reward", "rewards", "steps/reward"})
 
 
 @dataclass(frozen=True)
-class Unlabelled:
-    """An episode that waits for its outcome."""
-
-    episode_id: str
-    num_frames: int
-    evidence: Mapping[str, Evidence]
-    terminated: bool = False
-    other_names: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Label:
     outcome: Outcome
     goal_frame: int | None
@@ -53,23 +41,24 @@ class Label:
 class LabelOptions:
     """What the user says about labels.
 
-    `labels` is a csv or json file, or one of success, time_out and failure for all episodes.
-    `success_key` names the column, field or data set that holds the outcome. `horizon` is the
-    number of frames after which the clock ran out: an unsuccessful episode that is shorter ended
-    early and counts as a failure.
+    `labels` is a csv or json file, one of success, time_out and failure for all episodes, a list
+    with an outcome per episode, or a dict from episodes to outcomes. `success_key` names the
+    column, field or data set that holds the outcome. `horizon` is the number of frames after
+    which the clock ran out: an unsuccessful episode that is shorter ended early and counts as a
+    failure.
     """
 
-    labels: str | Path | None = None
+    labels: Labels | None = None
     success_key: str | None = None
     horizon: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.labels, str | Path | None):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise RolloutError("labels must be a csv or json file or an outcome")
+        if self.labels is not None:
+            check_labels(self.labels)
         if self.labels is not None and self.success_key is not None:
             raise RolloutError("give either a label file or a success key, not both")
         if self.horizon is not None and self.horizon < 1:
-            raise RolloutError(f"horizon must be at least 1 frame, got {self.horizon}")
+            raise RolloutError(f"{argument('horizon', self.horizon)}: must be at least 1 frame")
 
 
 def decide(
@@ -86,9 +75,9 @@ def decide(
     Episodes the chosen source does not cover are left out; no label at all is an error that
     says what was looked for and what the data set does hold.
     """
-    stated = _stated_labels(episodes, options, findings)
-    if stated is not None:
-        chosen, label_source = stated
+    if options.labels is not None:
+        chosen, label_source = stated_labels(episodes, options.labels, findings)
+        _notice_overridden(episodes, chosen, label_source, findings)
     elif options.success_key is not None:
         chosen, label_source = _from_success_key(episodes, options.success_key, where, holds)
     else:
@@ -115,38 +104,6 @@ def decide(
     return labels, label_source
 
 
-def _stated_labels(
-    episodes: Sequence[Unlabelled], options: LabelOptions, findings: Findings
-) -> tuple[dict[str, Evidence], str] | None:
-    if options.labels is None:
-        return None
-    word = str(options.labels)
-    if word in set(Outcome):
-        evidence = evidence_from_outcome(word)
-        assert evidence is not None
-        chosen = {episode.episode_id: evidence for episode in episodes}
-        label_source = f"{word} for every episode, as stated"
-    else:
-        path = Path(options.labels)
-        names = {n: e.episode_id for e in episodes for n in (e.episode_id, *e.other_names)}
-        labels = read_label_file(path, by_spelling(names))
-        chosen = labels_by_episode(labels, path)
-        label_source = f"label file {path.name}"
-        unknown = [label.name for label in labels if label.episode_id is None]
-        if not chosen:
-            raise RolloutError(
-                f"{path}: fits none of the {len(episodes)} episodes: it names {some_of(unknown)}; "
-                f"they are called {some_of([e.episode_id for e in episodes])}"
-            )
-        if unknown:
-            findings.notice(
-                f"{options.labels}: names {counted(unknown)} not in the data set: "
-                f"{some_of(unknown)}"
-            )
-    _notice_overridden(episodes, chosen, label_source, findings)
-    return chosen, label_source
-
-
 def _from_success_key(
     episodes: Sequence[Unlabelled], key: str, where: str, holds: str
 ) -> tuple[dict[str, Evidence], str]:
@@ -171,8 +128,8 @@ def _from_best_source(
     if not candidates:
         raise RolloutError(
             f"{where}: no outcome label found. Looked for: {looked_for}. {holds} "
-            "Give a label file with --labels FILE (csv or json: episode_index,success) or name "
-            "the column with --success-key NAME."
+            f"Give a label file with {argument('labels')} (csv or json: episode_index,success) or "
+            f"name the column with {argument('success_key')}."
         )
     # The most trusted source that covers the most episodes: a column that stops half-way loses.
     rank = {name: ORDER.index(name) if name in ORDER else len(ORDER) for name in candidates}
@@ -194,7 +151,8 @@ def _check_agreement(episodes: Sequence[Unlabelled], best: str, other: str, wher
     if disagree:
         raise RolloutError(
             f"{where}: {best} and {other} disagree on {counted(disagree)}: "
-            f"{some_of(disagree)}. Say which is right with --success-key or --labels."
+            f"{some_of(disagree)}. Say which is right with {argument('success_key')} or "
+            f"{argument('labels')}."
         )
 
 
@@ -274,5 +232,5 @@ def _notice_imbalance(
         findings.notice(
             f"all {outcomes.count(Outcome.FAILURE)} unsuccessful episodes have {length} frames "
             f"and count as failures under the horizon of {options.horizon}: if the clock ran out "
-            f"there, give --horizon {length}"
+            f"there, give {argument('horizon', length)}"
         )

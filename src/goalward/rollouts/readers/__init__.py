@@ -9,6 +9,7 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import located
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.labels.outcome import LabelOptions
+from goalward.rollouts.labels.stated import Labels
 from goalward.rollouts.readers import lerobot, libero, rlds, robomimic, video_folder
 from goalward.rollouts.readers.assembly import Found, ReadOptions, assemble
 
@@ -37,7 +38,7 @@ FORMATS = (
 def read(
     path: str | Path,
     *,
-    labels: str | Path | None = None,
+    labels: Labels | None = None,
     success_key: str | None = None,
     horizon: int | None = None,
     cameras: str | Sequence[str] | None = None,
@@ -51,8 +52,9 @@ def read(
 
     The name `demo` stands for those that come with the package.
 
-    `labels` (a csv or json file, or an outcome that holds for every episode) and `success_key`
-    (a column or field) say where outcomes come from when the data does not, or override it.
+    `labels` and `success_key` (a column or field) say where outcomes come from when the data does
+    not, or override it. Labels are a csv or json file, an outcome that holds for every episode, a
+    list with one per episode in their order, or a dict by id (`{"3": True, "4": "failure"}`).
     `horizon` is the number of frames after which the clock ran out. An episode that cannot be
     trusted is left out and listed in `left_out`; with `strict` it is an error. `on_progress` is
     called with how much has been read and how much there is.

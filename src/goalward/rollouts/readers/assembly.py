@@ -12,8 +12,8 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, FloatArray, first_bad_row
 from goalward.rollouts.findings import Findings, counted, some_of
 from goalward.rollouts.frames import FlippedFrames, FrameSource, matching_name
-from goalward.rollouts.labels.evidence import Evidence
-from goalward.rollouts.labels.outcome import LAST_RESORT, LabelOptions, Unlabelled, decide
+from goalward.rollouts.labels.evidence import Evidence, Unlabelled
+from goalward.rollouts.labels.outcome import LAST_RESORT, LabelOptions, decide
 from goalward.rollouts.storage import Source
 
 
@@ -43,8 +43,8 @@ class ReadOptions:
 
 
 @dataclass(frozen=True)
-class Recording:
-    """An episode as found on disk, before its outcome is decided.
+class FoundEpisode:
+    """An episode as a reader found it, before its outcome is decided.
 
     `evidence` says, by name of the source, what the files tell about success; `other_names` are
     the names by which a label file may call the episode besides its id.
@@ -68,23 +68,23 @@ class Found:
 
     format: str
     path: Path
-    recordings: Sequence[Recording]
+    episodes: Sequence[FoundEpisode]
     looked_for: str
     holds: str
 
 
 def assemble(found: Found, options: ReadOptions, findings: Findings) -> Rollouts:
     """The data set: damaged episodes left out, outcomes decided, everything checked."""
-    recordings = [r for r in found.recordings if _usable(r, found.path, findings)]
-    recordings = _of_usual_size(recordings, found.path, findings)
-    recordings = _without_dense_rewards(recordings, options.label.success_key, findings)
-    _notice_rare_cameras(recordings, findings)
-    if not recordings:
+    episodes = [e for e in found.episodes if _usable(e, found.path, findings)]
+    episodes = _of_usual_size(episodes, found.path, findings)
+    episodes = _without_dense_rewards(episodes, options.label.success_key, findings)
+    _notice_rare_cameras(episodes, findings)
+    if not episodes:
         raise RolloutError(f"{found.path}: no usable episode. {_reasons(findings)}")
     labels, label_source = decide(
         [
-            Unlabelled(r.episode_id, r.num_frames, r.evidence, r.terminated, r.other_names)
-            for r in recordings
+            Unlabelled(e.episode_id, e.num_frames, e.evidence, e.terminated, e.other_names)
+            for e in episodes
         ],
         options.label,
         findings,
@@ -92,22 +92,22 @@ def assemble(found: Found, options: ReadOptions, findings: Findings) -> Rollouts
         looked_for=found.looked_for,
         holds=found.holds,
     )
-    episodes = [
+    labelled = [
         Episode(
-            id=r.episode_id,
-            num_frames=r.num_frames,
-            outcome=labels[r.episode_id].outcome,
-            goal_frame=labels[r.episode_id].goal_frame,
-            task=r.task,
-            fps=r.fps,
-            cameras=_flipped(r.cameras) if options.flip else r.cameras,
-            proprioception=r.proprioception,
-            action_size=r.action_size,
+            id=e.episode_id,
+            num_frames=e.num_frames,
+            outcome=labels[e.episode_id].outcome,
+            goal_frame=labels[e.episode_id].goal_frame,
+            task=e.task,
+            fps=e.fps,
+            cameras=_flipped(e.cameras) if options.flip else e.cameras,
+            proprioception=e.proprioception,
+            action_size=e.action_size,
         )
-        for r in recordings
-        if r.episode_id in labels
+        for e in episodes
+        if e.episode_id in labels
     ]
-    single = [episode.id for episode in episodes if episode.num_frames == 1]
+    single = [episode.id for episode in labelled if episode.num_frames == 1]
     if single:
         findings.notice(f"{counted(single)} of a single frame: {some_of(single)}")
     source = Source(
@@ -118,17 +118,17 @@ def assemble(found: Found, options: ReadOptions, findings: Findings) -> Rollouts
         left_out=tuple(findings.left_out),
         horizon=options.label.horizon,
     )
-    return Rollouts(episodes, sources=[source])
+    return Rollouts(labelled, sources=[source])
 
 
-def _usable(recording: Recording, path: Path, findings: Findings) -> bool:
-    if recording.num_frames < 1:
-        findings.leave_out(recording.episode_id, f"{path}: has no frames")
+def _usable(episode: FoundEpisode, path: Path, findings: Findings) -> bool:
+    if episode.num_frames < 1:
+        findings.leave_out(episode.episode_id, f"{path}: has no frames")
         return False
-    frame = first_bad_row(recording.proprioception)
+    frame = first_bad_row(episode.proprioception)
     if frame is not None:
         findings.leave_out(
-            recording.episode_id,
+            episode.episode_id,
             f"{path}: proprioception holds NaN or infinity at frame {frame}",
         )
         return False
@@ -136,44 +136,44 @@ def _usable(recording: Recording, path: Path, findings: Findings) -> bool:
 
 
 def _of_usual_size(
-    recordings: Sequence[Recording], path: Path, findings: Findings
-) -> list[Recording]:
+    episodes: Sequence[FoundEpisode], path: Path, findings: Findings
+) -> list[FoundEpisode]:
     """The episodes with as many proprioceptive numbers per frame as most of them have."""
-    sizes = Counter(recording.proprioception.shape[1] for recording in recordings)
-    kept: list[Recording] = []
-    for recording in recordings:
-        size, usual = recording.proprioception.shape[1], sizes.most_common(1)[0][0]
+    sizes = Counter(episode.proprioception.shape[1] for episode in episodes)
+    kept: list[FoundEpisode] = []
+    for episode in episodes:
+        size, usual = episode.proprioception.shape[1], sizes.most_common(1)[0][0]
         if size == usual:
-            kept.append(recording)
+            kept.append(episode)
         else:
             findings.leave_out(
-                recording.episode_id,
+                episode.episode_id,
                 f"{path}: {size} proprioceptive numbers per frame where others have {usual}",
             )
     return kept
 
 
 def _without_dense_rewards(
-    recordings: Sequence[Recording], success_key: str | None, findings: Findings
-) -> list[Recording]:
+    episodes: Sequence[FoundEpisode], success_key: str | None, findings: Findings
+) -> list[FoundEpisode]:
     """A reward that is more than 0 and 1 in any episode is a label in none."""
     dense: set[str] = set()
     for name in LAST_RESORT:
-        labelled = sum(name in recording.evidence for recording in recordings)
-        if name != success_key and 0 < labelled < len(recordings):
+        labelled = sum(name in episode.evidence for episode in episodes)
+        if name != success_key and 0 < labelled < len(episodes):
             dense.add(name)
             findings.notice(f"{name} is not 0 and 1 in every episode, so it is no label")
     return [
-        replace(r, evidence={name: e for name, e in r.evidence.items() if name not in dense})
-        for r in recordings
+        replace(e, evidence={name: e.evidence[name] for name in e.evidence if name not in dense})
+        for e in episodes
     ]
 
 
-def _notice_rare_cameras(recordings: Sequence[Recording], findings: Findings) -> None:
-    counts = Counter(camera for recording in recordings for camera in recording.cameras)
+def _notice_rare_cameras(episodes: Sequence[FoundEpisode], findings: Findings) -> None:
+    counts = Counter(camera for episode in episodes for camera in episode.cameras)
     for camera, count in counts.items():
-        if count < len(recordings):
-            findings.notice(f"camera {camera} is in {count} of {len(recordings)} episodes only")
+        if count < len(episodes):
+            findings.notice(f"camera {camera} is in {count} of {len(episodes)} episodes only")
 
 
 def _flipped(cameras: Mapping[str, FrameSource]) -> dict[str, FrameSource]:

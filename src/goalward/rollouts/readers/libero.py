@@ -15,9 +15,10 @@ The writer sets the last reward and the last done to 1 whatever happened: neithe
 import re
 from pathlib import Path
 
+from goalward.errors import argument
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.readers.assembly import Found, ReadOptions
-from goalward.rollouts.readers.hdf5.files import Layout, control_frequency, find_demos, kind_of
+from goalward.rollouts.readers.hdf5.files import DemoFormat, control_frequency, find_demos, kind_of
 from goalward.rollouts.readers.hdf5.headers import About
 from goalward.rollouts.readers.hdf5.storage import Group, attribute, json_attribute, printable
 
@@ -43,7 +44,7 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
             bottom_row_first=upside_down and options.flip is None,
         )
 
-    layout = Layout(
+    demo_format = DemoFormat(
         is_libero=True,
         proprioception=PROPRIOCEPTION,
         rewards_say_success=False,
@@ -52,11 +53,11 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
     return Found(
         format="libero",
         path=path,
-        recordings=find_demos(path, layout, options, findings),
+        episodes=find_demos(path, demo_format, options, findings),
         looked_for="the attribute success of each demo",
         holds=(
             "These are demonstrations: their rewards and dones are the same whatever happened. "
-            "State that all of them succeeded with --labels success."
+            f"State that all of them succeeded with {argument('labels', 'success')}."
         ),
     )
 

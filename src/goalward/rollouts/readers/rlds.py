@@ -17,7 +17,7 @@ from typing import Any
 
 from goalward.errors import RolloutError
 from goalward.rollouts.findings import Findings, some_of
-from goalward.rollouts.readers.assembly import Found, ReadOptions, Recording
+from goalward.rollouts.readers.assembly import Found, FoundEpisode, ReadOptions
 from goalward.rollouts.readers.rlds_episode import LOOKED_FOR, TERMINAL, LastRecord, read_episode
 from goalward.rollouts.readers.tfrecord import Example, Record, read_records
 
@@ -52,15 +52,15 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
             findings.damage(
                 f"{shard.path}: {num_records} records were found, dataset_info.json has {wanted}"
             )
-    recordings = scan.recordings
-    if any(recording.terminated for recording in recordings) and scan.all_terminal:
+    episodes = scan.episodes
+    if any(episode.terminated for episode in episodes) and scan.all_terminal:
         # Most writers set is_terminal on the last step whatever happened there: it says that an
         # episode was cut short only where another episode of the data set ends without it.
-        recordings = [replace(recording, terminated=False) for recording in recordings]
+        episodes = [replace(episode, terminated=False) for episode in episodes]
     return Found(
         format="rlds",
         path=path,
-        recordings=_with_unique_names(recordings),
+        episodes=_with_unique_names(episodes),
         looked_for=LOOKED_FOR,
         holds=f"Its records hold: {some_of(scan.keys, most=40) or 'nothing'}.",
     )
@@ -72,7 +72,7 @@ class _Scan:
     def __init__(
         self, options: ReadOptions, findings: Findings, short_names: dict[Path, str]
     ) -> None:
-        self.recordings: list[Recording] = []
+        self.episodes: list[FoundEpisode] = []
         self.keys: list[str] = []
         self.all_terminal = True
         self._options = options
@@ -107,22 +107,22 @@ class _Scan:
         try:
             example = Example(record.content, where)
             self.keys = self.keys or list(example)
-            recording = read_episode(example, record.place, self._options, self._pictures)
+            episode = read_episode(example, record.place, self._options, self._pictures)
         except RolloutError as error:
             self._findings.leave_out(episode_id, str(error))
             return
         if TERMINAL in example:
-            self.all_terminal = self.all_terminal and recording.terminated
-        names = (*number, *recording.other_names)
-        self.recordings.append(replace(recording, episode_id=episode_id, other_names=names))
+            self.all_terminal = self.all_terminal and episode.terminated
+        names = (*number, *episode.other_names)
+        self.episodes.append(replace(episode, episode_id=episode_id, other_names=names))
 
 
-def _with_unique_names(recordings: Sequence[Recording]) -> list[Recording]:
+def _with_unique_names(episodes: Sequence[FoundEpisode]) -> list[FoundEpisode]:
     """A name that several episodes share names none of them."""
-    shared = Counter(name for recording in recordings for name in set(recording.other_names))
+    shared = Counter(name for episode in episodes for name in set(episode.other_names))
     return [
-        replace(r, other_names=tuple(name for name in r.other_names if shared[name] == 1))
-        for r in recordings
+        replace(e, other_names=tuple(name for name in e.other_names if shared[name] == 1))
+        for e in episodes
     ]
 
 

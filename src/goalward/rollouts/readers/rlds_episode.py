@@ -15,7 +15,7 @@ from goalward.rollouts.episode import FloatArray
 from goalward.rollouts.frames import EncodedFrames
 from goalward.rollouts.labels.evidence import Evidence, evidence_from_frames, evidence_from_value
 from goalward.rollouts.labels.outcome import SUCCESS_FIELDS
-from goalward.rollouts.readers.assembly import ReadOptions, Recording, no_proprioception
+from goalward.rollouts.readers.assembly import FoundEpisode, ReadOptions, no_proprioception
 from goalward.rollouts.readers.tfrecord import Example, RecordPlace, load_record
 
 _OBSERVATION = "steps/observation/"
@@ -48,7 +48,7 @@ _PNG_BIT_DEPTH = 24  # position of the byte in the file
 
 def read_episode(
     example: Example, place: RecordPlace, options: ReadOptions, pictures: "LastRecord"
-) -> Recording:
+) -> FoundEpisode:
     """The episode in a record; RolloutError if its parts do not fit together.
 
     `terminated` is what the last step says; whether the writer meant it is for the data set to
@@ -56,7 +56,7 @@ def read_episode(
     """
     cameras = _cameras(example)
     num_frames = _num_steps(example, list(cameras))
-    return Recording(
+    return FoundEpisode(
         episode_id=str(place),
         num_frames=num_frames,
         proprioception=_proprioception(example, num_frames, options.proprioception),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.readers.assembly import Found, ReadOptions
-from goalward.rollouts.readers.hdf5.files import Layout, control_frequency, find_demos, kind_of
+from goalward.rollouts.readers.hdf5.files import DemoFormat, control_frequency, find_demos, kind_of
 from goalward.rollouts.readers.hdf5.headers import About
 from goalward.rollouts.readers.hdf5.storage import Group, json_attribute, printable
 
@@ -36,7 +36,7 @@ def recognises(path: Path) -> bool:
 
 
 def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
-    layout = Layout(
+    demo_format = DemoFormat(
         is_libero=False,
         proprioception=PROPRIOCEPTION,
         rewards_say_success=True,
@@ -45,7 +45,7 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
     return Found(
         format="robomimic",
         path=path,
-        recordings=find_demos(path, layout, options, findings),
+        episodes=find_demos(path, demo_format, options, findings),
         looked_for="the attribute success of each demo, and rewards that are positive at success",
         holds="What dones mean differs from file to file, so they do not count by themselves.",
     )

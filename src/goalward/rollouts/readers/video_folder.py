@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from goalward.errors import RolloutError
 from goalward.rollouts.findings import Findings, counted, some_of
-from goalward.rollouts.readers.assembly import Found, ReadOptions, Recording, no_proprioception
+from goalward.rollouts.readers.assembly import Found, FoundEpisode, ReadOptions, no_proprioception
 from goalward.rollouts.readers.video_labels import (
     EVAL_INFO,
     FILE_NAME,
-    Claims,
+    LabelClaims,
     VideoNames,
     claim_from_name,
     label_files,
@@ -58,16 +58,16 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
     sources = _sources(folder, names, findings) if path.is_dir() else []
     not_episodes = {video for source in sources for video in source.not_episodes}
     # One after the other: 0.3 s for 1,000 MP4 files; threads make it slower, not faster.
-    recordings: list[Recording] = []
+    episodes: list[FoundEpisode] = []
     for number, video in enumerate(relative):
         options.on_progress(number, len(relative))
         if video not in not_episodes:
-            recording = _recording(folder, video, names, sources, options, findings)
-            recordings += [recording] if recording else []
+            episode = _found_episode(folder, video, names, sources, options, findings)
+            episodes += [episode] if episode else []
     return Found(
         format="videos",
         path=path,
-        recordings=recordings,
+        episodes=episodes,
         looked_for=_LOOKED_FOR,
         holds=f"It holds {counted(relative, 'video')}: {some_of(relative)}.",
     )
@@ -117,14 +117,14 @@ def _natural(name: str) -> list[list[str | int]]:
 # ---- labels --------------------------------------------------------------------------------------
 
 
-def _sources(folder: Path, names: VideoNames, findings: Findings) -> list[Claims]:
+def _sources(folder: Path, names: VideoNames, findings: Findings) -> list[LabelClaims]:
     """What the files next to the videos say. One that cannot be read is reported, and labels
     come from the others."""
-    readers: list[tuple[Path, Callable[[Path, VideoNames, Findings], Claims]]] = []
+    readers: list[tuple[Path, Callable[[Path, VideoNames, Findings], LabelClaims]]] = []
     if (folder / EVAL_INFO).is_file():
         readers.append((folder / EVAL_INFO, read_eval_info))
     readers += [(path, read_csv) for path in label_files(folder)]
-    sources: list[Claims] = []
+    sources: list[LabelClaims] = []
     for path, read in readers:
         try:
             sources.append(read(path, names, findings))
@@ -134,14 +134,14 @@ def _sources(folder: Path, names: VideoNames, findings: Findings) -> list[Claims
     return sources
 
 
-def _recording(
+def _found_episode(
     folder: Path,
     video: str,
     names: VideoNames,
-    sources: Sequence[Claims],
+    sources: Sequence[LabelClaims],
     options: ReadOptions,
     findings: Findings,
-) -> Recording | None:
+) -> FoundEpisode | None:
     episode_id = names.ids[video]
     for source in sources:
         if video in source.contested:
@@ -158,7 +158,7 @@ def _recording(
     claims = {FILE_NAME: claim_from_name(Path(video).stem)}
     claims |= {source.source: source.claims[video] for source in sources if video in source.claims}
     tasks = [claim.task for claim in reversed(claims.values()) if claim.task]
-    return Recording(
+    return FoundEpisode(
         episode_id=episode_id,
         num_frames=frames.num_frames,
         proprioception=no_proprioception(frames.num_frames),

@@ -25,7 +25,7 @@ _OUTCOME_COLUMNS = frozenset({"success", "outcome"})
 
 
 @dataclass(frozen=True)
-class Claim:
+class LabelClaim:
     """What one source says about one video."""
 
     evidence: Evidence | None
@@ -33,7 +33,7 @@ class Claim:
 
 
 @dataclass
-class Claims:
+class LabelClaims:
     """What one source says about the videos of a folder, by their place in it.
 
     `contested` are videos about which it says different things; `not_episodes` are videos of
@@ -41,12 +41,12 @@ class Claims:
     """
 
     source: str
-    claims: dict[str, Claim] = field(default_factory=dict[str, Claim])
+    claims: dict[str, LabelClaim] = field(default_factory=dict[str, LabelClaim])
     contested: set[str] = field(default_factory=set[str])
     not_episodes: set[str] = field(default_factory=set[str])
     unknown: list[str] = field(default_factory=list[str])
 
-    def add(self, stated: str, video: str | None, claim: Claim) -> None:
+    def add(self, stated: str, video: str | None, claim: LabelClaim) -> None:
         if video is None:
             self.unknown.append(stated)
         elif self.claims.setdefault(video, claim) != claim:
@@ -99,23 +99,24 @@ def _unique_ids(relative: Sequence[str]) -> dict[str, str]:
 # ---- file names ----------------------------------------------------------------------------------
 
 
-def claim_from_name(stem: str) -> Claim:
+def claim_from_name(stem: str) -> LabelClaim:
     """The outcome and task in a file name of openpi or OpenVLA; nothing in any other.
 
     Both write "failure" when the clock ran out as well, so that it only means: no success.
     OpenVLA cuts the task after 50 characters.
 
-    >>> claim_from_name("rollout_close_the_drawer_failure")
-    Claim(evidence=Evidence(success=False, goal_frame=None, outcome=None), task='close the drawer')
+    >>> claim = claim_from_name("rollout_close_the_drawer_failure")
+    >>> claim.task, claim.evidence
+    ('close the drawer', Evidence(success=False, goal_frame=None, outcome=None))
     """
     openvla = _OPENVLA_SUCCESS.search(stem)
     if openvla is not None:
         task = _OPENVLA_TASK.search(stem)
-        return Claim(evidence_from_value(openvla[1]), _words(task[1]) if task else "")
+        return LabelClaim(evidence_from_value(openvla[1]), _words(task[1]) if task else "")
     openpi = _OPENPI.fullmatch(stem)
     if openpi is not None:
-        return Claim(evidence_from_value(openpi[2]), _words(openpi[1] or ""))
-    return Claim(None)
+        return LabelClaim(evidence_from_value(openpi[2]), _words(openpi[1] or ""))
+    return LabelClaim(None)
 
 
 def _words(task: str) -> str:
@@ -135,7 +136,7 @@ class _Evaluation:
     predicted_video_paths: Sequence[str]
 
 
-def read_eval_info(path: Path, names: VideoNames, findings: Findings) -> Claims:
+def read_eval_info(path: Path, names: VideoNames, findings: Findings) -> LabelClaims:
     """What eval_info.json says; RolloutError if it cannot be read."""
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"))
@@ -143,14 +144,14 @@ def read_eval_info(path: Path, names: VideoNames, findings: Findings) -> Claims:
     except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
         kind = type(error).__name__
         raise RolloutError(f"{path}: not a report of lerobot-eval ({kind}: {error})") from error
-    result = Claims(path.name)
+    result = LabelClaims(path.name)
     num_episodes = num_shown = 0
     for evaluation in evaluations:
         num_episodes += len(evaluation.successes)
         num_shown += min(len(evaluation.video_paths), len(evaluation.successes))
         # Rendering goes on to the end of the last batch: there may be more videos than labels.
         for success, video in zip(evaluation.successes, evaluation.video_paths, strict=False):
-            claim = Claim(evidence_from_value(success), evaluation.task)
+            claim = LabelClaim(evidence_from_value(success), evaluation.task)
             result.add(video, names.find(video), claim)
         result.not_episodes |= set(filter(None, map(names.find, evaluation.predicted_video_paths)))
     if num_shown < num_episodes:
@@ -202,15 +203,15 @@ def _is_labels(path: Path) -> bool:
     return bool(columns & _PATH_COLUMNS) and bool(columns & _OUTCOME_COLUMNS)
 
 
-def read_csv(path: Path, names: VideoNames, findings: Findings) -> Claims:
+def read_csv(path: Path, names: VideoNames, findings: Findings) -> LabelClaims:
     """What a csv of path,success says; RolloutError if it cannot be read."""
-    result = Claims(path.name)
+    result = LabelClaims(path.name)
     for label in read_label_file(path, names.find):
-        result.add(label.name, label.episode_id, Claim(label.evidence))
+        result.add(label.name, label.episode_id, LabelClaim(label.evidence))
     return result
 
 
-def notice_unknown(folder: Path, sources: Iterable[Claims], findings: Findings) -> None:
+def notice_unknown(folder: Path, sources: Iterable[LabelClaims], findings: Findings) -> None:
     """Videos that are named and not there: not all of the evaluation is in the folder."""
     for source in sources:
         if source.unknown:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 from goalward.files import written_whole
 from goalward.simulate.recording.trace import Trace
 from goalward.simulate.tasks import WEIGHTS_SUFFIX, find_task
@@ -65,20 +65,24 @@ class Plan:
         _check("every", every, 1)
         steps = found.time_out if time_out is None else time_out
         # One frame is no episode: the clock runs for at least one step.
-        _check("time-out", steps, every + 1)
+        _check("time_out", steps, every + 1)
         _check("episodes", episodes, 2 if balanced else 1)
         _check("seed", seed, 0)
         _check("size", size, 16)
         if not 0 <= label_noise < math.inf:
-            raise GoalwardError(f"--label-noise must be 0 or more metres, got {label_noise}")
+            given = argument("label_noise", label_noise)
+            raise GoalwardError(f"{given}: must be 0 or more metres")
         if label_noise and not found.has_goal_error:
             raise GoalwardError(
-                f"--label-noise: success in {task} has no boundary to be unsure about; cloth has"
+                f"{argument('label_noise', label_noise)}: success in {task} has no boundary to be "
+                "unsure about; cloth has"
             )
         if balanced and episodes % 2:
-            raise GoalwardError(f"--balanced halves the episodes: {episodes} is an odd number")
+            raise GoalwardError(
+                f"{argument('balanced', True)} halves the episodes: {episodes} is an odd number"
+            )
         if size % 2:
-            raise GoalwardError(f"--size must be even, as videos want it, got {size}")
+            raise GoalwardError(f"{argument('size', size)}: must be even, as videos want it")
         return Plan(
             task=task,
             policy=policy,
@@ -99,7 +103,7 @@ class Plan:
 
 def _check(name: str, value: int, least: int) -> None:
     if value < least:
-        raise GoalwardError(f"--{name} must be at least {least}, got {value}")
+        raise GoalwardError(f"{argument(name, value)}: must be at least {least}")
 
 
 @dataclass(frozen=True, kw_only=True)

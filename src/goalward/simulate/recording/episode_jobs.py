@@ -70,7 +70,7 @@ class DescribeWorld:
 
 
 @dataclass(frozen=True)
-class RunEpisode:
+class SimulateEpisode:
     """Gives whether it succeeded; the rest is in the trace."""
 
     number: int

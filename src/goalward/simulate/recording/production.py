@@ -17,7 +17,7 @@ from functools import reduce
 from operator import add
 
 from goalward.embeddings.claims import claim
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 from goalward.files import check_folder, written_whole
 from goalward.simulate.recording.data_set import (
     Plan,
@@ -28,7 +28,7 @@ from goalward.simulate.recording.data_set import (
 from goalward.simulate.recording.episode_jobs import (
     DescribeWorld,
     DrawEpisode,
-    RunEpisode,
+    SimulateEpisode,
     Simulator,
     WorldFacts,
     simulator_of,
@@ -162,7 +162,7 @@ def _settings(plan: Plan, world: WorldFacts, versions: Mapping[str, str]) -> Sim
     if world.fps % plan.every:
         fitting = [str(every) for every in range(1, world.fps + 1) if world.fps % every == 0]
         raise GoalwardError(
-            f"--every {plan.every} does not divide the {world.fps} steps per second of "
+            f"{argument('every', plan.every)} does not divide the {world.fps} steps per second of "
             f"{plan.task}: choose one of {', '.join(fitting)}"
         )
     return SimulationSettings(**vars(plan), fps=world.fps // plan.every, versions=versions)
@@ -180,11 +180,11 @@ def _run_episodes(
         for path in sorted(data_set.attempts_folder.glob("number_*.npz"))
     }
 
-    def jobs() -> Iterator[RunEpisode]:
+    def jobs() -> Iterator[SimulateEpisode]:
         number = 0
         while number < most_attempts(plan) and not chosen_numbers(successes, plan):
             if number not in successes:
-                yield RunEpisode(number, plan, data_set.attempt_file(number))
+                yield SimulateEpisode(number, plan, data_set.attempt_file(number))
             number += 1
 
     def tell() -> None:
@@ -196,7 +196,7 @@ def _run_episodes(
 
     tell()
     for job, success in workers.results(jobs()):
-        assert isinstance(job, RunEpisode)
+        assert isinstance(job, SimulateEpisode)
         successes[job.number] = success
         tell()
     if not chosen_numbers(successes, plan):
@@ -205,8 +205,8 @@ def _run_episodes(
             f"{data_set.path}: {num_successes} of {len(successes)} episodes of {plan.task} by "
             f"{plan.policy} succeeded within {plan.time_out} frames, too "
             f"{'few' if num_successes < plan.episodes // 2 else 'many'} for {plan.episodes} "
-            "balanced episodes: change --time-out or --policy, or leave out --balanced, in "
-            "another folder; the episodes are kept"
+            f"balanced episodes: change {argument('time_out')} or {argument('policy')}, or leave "
+            f"out {argument('balanced', True)}, in another folder; the episodes are kept"
         )
     return successes
 

@@ -13,7 +13,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument, speaking_of_flags, speaks_of_flags
 
 # Sums over several threads are rounded as many ways: results must not depend on the machine.
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -51,7 +51,8 @@ class Workers(Generic[Station]):
 
     def __init__(self, build: Callable[[], Station], num_workers: int) -> None:
         if num_workers < 1:
-            raise GoalwardError(f"--workers must be at least 1, got {num_workers}")
+            given = argument("num_workers", num_workers, flag="workers")
+            raise GoalwardError(f"{given}: must be at least 1")
         self._build = build
         self._num_workers = num_workers
         self._workers: list[_Worker] = []
@@ -61,7 +62,8 @@ class Workers(Generic[Station]):
         with _one_thread_each(), _deaf_to_interrupts():
             for _ in range(self._num_workers):
                 ours, theirs = context.Pipe()
-                process = context.Process(target=_serve, args=(theirs, self._build), daemon=True)
+                told = (theirs, self._build, speaks_of_flags())
+                process = context.Process(target=_serve, args=told, daemon=True)
                 process.start()
                 # With our copy closed, the end of the process is the end of the connection.
                 theirs.close()
@@ -149,8 +151,13 @@ def _deaf_to_interrupts() -> Generator[None]:
 # ---------------------------------------------------------------- in the worker process
 
 
-def _serve(connection: Connection, build: Callable[[], Any]) -> None:
+def _serve(connection: Connection, build: Callable[[], Any], flags: bool) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    with speaking_of_flags(flags):
+        _do_jobs(connection, build)
+
+
+def _do_jobs(connection: Connection, build: Callable[[], Any]) -> None:
     try:
         station = build()
     except Exception as error:

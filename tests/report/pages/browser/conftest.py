@@ -13,9 +13,8 @@ import pytest
 from report.pages.browser.demo_run import write_demo_run
 from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
-from goalward.report.pages.files import write_report
+from goalward.report.pages.files import write_pages, write_report
 from goalward.rollouts.episode import Outcome
-from goalward.values.finished_run import read_run
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # Whatever a picture or a page takes on one busy core.
@@ -47,9 +46,7 @@ def browser():
 @pytest.fixture(scope="session")
 def demo_report(tmp_path_factory) -> Path:
     """Three successes and three time-outs with two cameras each; the time-outs slip half way."""
-    folder = write_demo_run(tmp_path_factory.mktemp("demo"))
-    run = read_run(folder)
-    return write_report(run, run.read_rollouts(), folder / "report")
+    return write_report(write_demo_run(tmp_path_factory.mktemp("demo")))
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +66,7 @@ def odd_report(tmp_path_factory) -> Path:
     steps = [countdown(40), countdown(40), np.full((2, 30), np.inf), countdown(20), countdown(40)]
     steps += [countdown(20), countdown(20)]
     run, rollouts = drawn_run(episodes, {"td": steps, "mc": steps}, folder)
-    index = write_report(run, rollouts, folder / "report")
+    index = write_pages(run, rollouts, folder / "report")
     damaged = (folder / "report" / "data" / "episodes" / "000004.js").read_text()
     video = folder / "report" / damaged.split('"video":"')[1].split('"')[0]
     video.write_bytes(b"no video at all")
@@ -78,11 +75,12 @@ def odd_report(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def long_report(tmp_path_factory) -> Path:
-    """120 episodes and no pictures."""
+    """120 episodes and no pictures; values that tell the successes from the others."""
     folder = tmp_path_factory.mktemp("long")
-    episodes = [drawn_episode(f"take {i}", 20) for i in range(120)]
-    run, _ = drawn_run(episodes, {"td": [countdown(20)] * 120}, folder)
-    return write_report(run, None, folder / "report")
+    outcomes = [Outcome.SUCCESS, Outcome.TIME_OUT] * 60
+    episodes = [drawn_episode(f"take {i}", 20, outcome=o) for i, o in enumerate(outcomes)]
+    run, _ = drawn_run(episodes, {"td": [countdown(20), countdown(20) + 15] * 60}, folder)
+    return write_pages(run, None, folder / "report")
 
 
 class Reader:

@@ -3,15 +3,13 @@
 from pathlib import Path
 
 import numpy as np
+from rollout_files.drawn_runs import drawn_run
 
 import goalward
-from goalward.config import EvaluationConfig, write_toml
-from goalward.metrics.evaluation_scores import score_values
-from goalward.report.evaluation_files import write_evaluation
-from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
-from goalward.run_folder import RunFolder
-from goalward.values.table import ValueTable
+from goalward.runs.settings import RunData
+from goalward.runs.stored import write_run
+from goalward.values.training_log import LossCurve, TrainingLog, write_training_log
 
 METHODS = ("liveness", "td", "mc")
 SEEDS = (0, 1)
@@ -23,53 +21,44 @@ def write_demo_run(folder: Path, num_each: int = 3) -> Path:
     chosen: list[int] = []
     for outcome in (Outcome.SUCCESS, Outcome.TIME_OUT):
         chosen += [i for i, e in enumerate(demo) if e.outcome is outcome][:num_each]
-    rollouts = demo.select(sorted(chosen))
-    write_run(RunFolder(folder), rollouts, "demo")
+    episodes = demo.select(sorted(chosen))
+    run, _ = drawn_run(
+        list(episodes),
+        {
+            method: [np.stack([_steps(e, m, seed) for seed in SEEDS]) for e in episodes]
+            for m, method in enumerate(METHODS)
+        },
+        folder,
+        data=RunData(path="demo"),
+        policy="demo policy",
+        standard_horizon=50,
+    )
+    write_run(run)
+    write_training_log(run.folder.training_log, demo_log())
     return folder
 
 
-def write_run(folder: RunFolder, rollouts: Rollouts, path: str) -> None:
-    config = EvaluationConfig(policy="demo policy", methods=METHODS, seeds=len(SEEDS))
-    values = formula_values(rollouts)
-    write_toml(
-        folder.config,
-        {
-            "data": {"path": path},
-            "reading": {},
-            "evaluation": config.as_dict(),
-            "made_by": {"command": "goalward evaluate demo --out run", "goalward": "0.1.0"},
-        },
-    )
-    lines = ["episode,task,outcome,num_frames,goal_frame,held_out,fold"]
-    for episode in rollouts:
-        goal = "" if episode.goal_frame is None else episode.goal_frame
-        lines.append(
-            f'"{episode.id}","{episode.task}",{episode.outcome},{episode.num_frames},{goal},true,'
+def demo_log() -> TrainingLog:
+    """One stage whose networks learn by heart after 60 steps, and one without held-out episodes."""
+    steps = tuple(range(10, 201, 10))
+    curves = [
+        LossCurve(
+            stage=stage,
+            seed=seed,
+            task="",
+            subset="",
+            fold=None,
+            num_episodes=6,
+            steps=steps,
+            loss=tuple(0.8 * 0.98**step + 0.01 * seed for step in steps),
+            held_out_loss=tuple(0.2 + 0.001 * abs(step - 60) + 0.02 * seed for step in steps)
+            if is_judged
+            else None,
         )
-    folder.episodes.write_text("\n".join(lines) + "\n")
-    values.write(folder.values)
-    held_out = np.ones(len(rollouts), dtype=bool)
-    scores = score_values(values, rollouts, held_out, None, 50)
-    with_features = rollouts.with_features(np.zeros((rollouts.num_frames, 1), np.float32))
-    write_evaluation(folder, scores, with_features, config)
-
-
-def formula_values(rollouts: Rollouts) -> ValueTable:
-    steps = np.stack(
-        [
-            np.stack([np.concatenate([_steps(e, m, s) for e in rollouts]) for s in SEEDS])
-            for m in range(len(METHODS))
-        ]
-    )
-    return ValueTable(
-        methods=METHODS,
-        seeds=SEEDS,
-        episode_ids=rollouts.ids,
-        episode_tasks=tuple(episode.task for episode in rollouts),
-        episode_ends=rollouts.episode_ends,
-        value=(1 - 2 * 0.97**steps).astype(np.float32),
-        steps_to_goal=steps.astype(np.float32),
-    )
+        for stage, is_judged in (("sparse", True), ("mc", False))
+        for seed in SEEDS
+    ]
+    return TrainingLog(tuple(curves))
 
 
 def _steps(episode: Episode, method: int, seed: int) -> np.ndarray:

@@ -70,6 +70,57 @@ def test_the_command_and_every_setting_are_there(demo_report, open_report):
     assert 'policy = "demo policy"' in page.inner_text(".config pre")
 
 
+def test_how_the_networks_learned_is_drawn_when_it_is_asked_for(demo_report, open_report):
+    page = open_report(demo_report).open()
+    page.wait_for_selector("html[data-charts]")
+    section = page.locator("details.training")
+    assert section.locator(".js-plotly-plot").count() == 0
+    section.locator("summary").click()
+    section.locator(".js-plotly-plot").nth(1).wait_for()
+    assert section.locator("h3").all_inner_texts() == ["sparse", "mc"]
+    assert "rises while the training loss falls" in section.inner_text()
+    traces = section.locator(".plot").first.evaluate(
+        "place => place.data.map(({ name, x, y }) => ({ name, x: [...x], y: [...y] }))"
+    )
+    thin, mean, _, held_out, kept = traces
+    assert (mean["name"], held_out["name"], kept["name"]) == ("training", "held out", "kept")
+    # Two networks of 20 points each, with a cut after each.
+    assert len(thin["x"]) == 42
+    assert thin["y"][20] is None
+    assert mean["y"][0] == pytest.approx(0.8 * 0.98**10 + 0.005, rel=1e-5)
+    assert kept["x"] == [60, 60]
+    assert kept["y"] == pytest.approx([0.2, 0.22])
+    # Without held-out episodes there is nothing to learn by heart from.
+    names = section.locator(".plot").nth(1).evaluate("place => place.data.map(t => t.name)")
+    assert "held out" not in names
+
+
+def test_a_run_without_a_training_log_says_nothing_of_it(long_report, open_report):
+    page = open_report(long_report).without_charts().open()
+    assert page.locator("h2", has_text="Methods compared").count() == 1
+    assert page.locator("details.training").count() == 0
+
+
+def test_every_kind_of_block_is_shown_as_text(demo_report, open_report):
+    page = open_report(demo_report).without_charts().open()
+    shown = page.evaluate(
+        """() => goalward.words.blocks([
+          { kind: "paragraph", role: "text", spans: [["strong", "<b>"], ["", " 5 %"]] },
+          { kind: "bullets", items: [[["code", "a"]], [["em", "b"]]] },
+          { kind: "table", head: ["method", "score"], rows: [["<i>", "0.5"]], notes: ["a note"] },
+          { kind: "picture", address: "x.png", words: "what it shows" },
+        ]).map((element) => element.outerHTML)"""
+    )
+    assert shown == [
+        "<p><strong>&lt;b&gt;</strong>&nbsp;5&nbsp;%</p>".replace("&nbsp;5", " 5"),
+        '<ul class="plain"><li><code>a</code></li><li><em>b</em></li></ul>',
+        '<div class="scroll"><table class="scores"><thead><tr><th>method</th>'
+        '<th class="number">score</th></tr></thead><tbody><tr><th>&lt;i&gt;</th>'
+        '<td class="number">0.5</td></tr></tbody></table><p class="how">a note</p></div>',
+        '<img src="x.png" alt="what it shows">',
+    ]
+
+
 def test_a_report_without_its_numbers_says_so(demo_report, open_report, tmp_path):
     shutil.copytree(demo_report.parent / "assets", tmp_path / "assets")
     shutil.copy(demo_report, tmp_path)

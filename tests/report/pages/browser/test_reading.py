@@ -28,8 +28,12 @@ def test_doubts_stand_wherever_the_values_are_shown(demo_report, open_report):
     page.wait_for_selector(".callout")
 
 
-def test_values_without_doubts_are_shown_without(odd_report, open_report):
-    page = open_report(odd_report).open("#episodes")
+def test_values_without_doubts_are_shown_without(long_report, open_report):
+    reader = open_report(long_report).without_charts()
+    page = reader.open()
+    assert page.locator(".answer", has_text="With twice the time").count() == 1
+    assert page.locator(".callout, .doubted").count() == 0
+    page = reader.open("#episodes")
     assert page.locator(".doubt-line").count() == 0
 
 

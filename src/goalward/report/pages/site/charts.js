@@ -3,7 +3,6 @@
 (function () {
   const { build } = goalward;
   const W = goalward.words;
-  const MAIN = ["success", "failure", "composite"];
   const GROUPS = { all: "all frames", success: "in successes", time_out: "in time-outs", failure: "in failures" };
   const drawings = [];
   let library = null;
@@ -20,46 +19,51 @@
   }
 
   const methodsOf = () => goalward.run.front.methods;
-  const hasScores = (keys) => methodsOf().some((m) => keys.every((key) => W.known(m.scores[key].mean)));
+  const hasScores = (keys) => methodsOf().some((m) => keys.every((key) => W.known(m.scores[key].value)));
+  // Those of the first figure that some method has.
+  const mainScores = () => goalward.run.front.scores.filter(({ key, is_main }) => is_main && hasScores([key]));
 
   function methods(blocks) {
     const held = goalward.run.front.num_held_out;
     const seeds = goalward.run.front.num_seeds;
-    const letters = methodsOf().some((m) => MAIN.some((key) => m.scores[key].letters));
-    const meanings = goalward.run.front.scores.filter(({ key }) => MAIN.includes(key) && hasScores([key]));
-    const bars = !hasScores(["success"]) && !hasScores(["failure"]) ? null : figure(
+    const main = mainScores();
+    const letters = methodsOf().some((m) => main.some(({ key }) => m.scores[key].letters));
+    const bars = !main.length ? null : figure(
       "Scores of each method", 330,
-      `Higher is better. ${meanings.map(({ name, meaning }) => `${name}: ${meaning}. `).join("")}${seeds > 1 ? "Error bars: one standard deviation over seeds." : "One seed: no error bars."}` +
+      `Higher is better. ${main.map(({ name, meaning }) => `${name}: ${meaning}. `).join("")}${seeds > 1 ? "Error bars: one standard deviation over seeds." : "One seed: no error bars."}` +
         (letters ? " Methods without a common letter differ (Welch tests, Benjamini-Hochberg)." : ""),
       drawBars);
     const scatter = !hasScores(["success", "failure"]) ? null : figure(
       "Success against failure", 330,
       "The upper right corner is best: goals look near and failures look far. Small dots are seeds, large ones their mean.",
       drawScatter);
-    const reliability = !methodsOf().some((m) => m.calibration.bins.length) ? null : figure(
+    const reliability = !methodsOf().some((m) => m.calibration.length) ? null : figure(
       "Are predicted chances right?", 330,
       `Predicted chance to succeed within ${goalward.run.front.standard_horizon} steps against the share that did: on the dashed line is right, under it too hopeful. Larger dots stand for more frames.`,
       drawReliability);
     return goalward.overview.panel("Methods compared", [
       build("p.how", { text: `On ${W.counted(held, "held-out episode")}, ${W.counted(seeds, "seed")} per method.` }),
-      bars || build("p", { text: "No scores were written, so there is nothing to compare." }),
+      bars,
       build("div.chart-pair", {}, [scatter, reliability]),
-      blocks.length ? build("details.words", {}, [build("summary", { text: "In words" }), build("div.prose", {}, W.blocks(blocks))]) : null,
+      inWords(blocks),
       scoreTable(),
+      goalward.training(),
     ]);
   }
 
+  const inWords = (blocks) => build("details.words", {}, [build("summary", { text: "In words" }), build("div.prose", {}, W.blocks(blocks))]);
+
   function scoreTable() {
-    const scores = goalward.run.front.scores.filter((s) => methodsOf().some((m) => W.known(m.scores[s.key].mean)));
+    const scores = goalward.run.front.scores.filter(({ key }) => hasScores([key]));
     if (!scores.length) return null;
     const head = build("tr", {}, [build("th", { scope: "col", text: "Score" }), ...methodsOf().map((m) =>
       build("th.number", { scope: "col" }, [swatch(m), m.name]))]);
     const rows = scores.map((score) => build("tr", {}, [
       build("th", { scope: "row" }, [
-        build("span.score-name", { text: score.name + (score.more_is_better ? " ↑" : "") }),
+        build("span.score-name", { text: score.heading }),
         build("span.score-meaning", { text: score.meaning }),
       ]),
-      ...methodsOf().map((m) => scoreCell(m.scores[score.key], score)),
+      ...methodsOf().map((m) => scoreCell(m.scores[score.key], score.digits)),
     ]));
     return build("details", {}, [
       build("summary", { text: "All scores as a table" }),
@@ -68,12 +72,11 @@
     ]);
   }
 
-  function scoreCell(cell, score) {
-    const digits = score.in_steps ? 1 : 2;
-    if (!W.known(cell.mean)) return build("td.number", { title: cell.reason, text: "–" });
+  function scoreCell(cell, digits) {
+    if (!W.known(cell.value)) return build("td.number", { title: cell.reason, text: "–" });
     const span = W.known(cell.low) ? `95 % interval ${W.fixed(cell.low, digits)} to ${W.fixed(cell.high, digits)}` : "";
     return build("td.number", { title: span }, [
-      build("span", { text: W.fixed(cell.mean, digits) }),
+      build("span", { text: W.fixed(cell.value, digits) }),
       W.known(cell.sd) ? build("span.sd", { text: ` ± ${W.fixed(cell.sd, digits)}` }) : null,
       cell.letters ? build("sup", { text: cell.letters }) : null,
     ]);
@@ -83,14 +86,13 @@
     return build("span.swatch", { style: { "--light": method.colours.light, "--dark": method.colours.dark } });
   }
 
-  function truth(blocks) {
-    const found = goalward.run.front.truth;
-    if (!found) return null;
-    return goalward.overview.panel("How far the values are from the truth", [
+  function truth(section) {
+    if (!section) return null;
+    return goalward.overview.panel(section.title, [
       figure("Mean error of the values", 300,
         "Lower is better. Bars: how far values are from those a simulator measured by running on from the same frames; error bars: 95 % intervals; grey: what a perfect prediction would show, as the truth is sampled.",
         drawTruth),
-      build("details.words", {}, [build("summary", { text: "In words" }), build("div.prose", {}, W.blocks(blocks))]),
+      inWords(section.blocks),
     ]);
   }
 
@@ -122,14 +124,14 @@
   }
 
   function drawBars() {
-    const keys = MAIN.filter((key) => hasScores([key]));
+    const main = mainScores();
     const traces = methodsOf().map((method) => {
-      const scores = keys.map((key) => method.scores[key]);
+      const scores = main.map(({ key }) => method.scores[key]);
       return {
         type: "bar",
         name: plain(method.name),
-        x: keys,
-        y: scores.map((s) => s.mean),
+        x: main.map(({ name }) => name),
+        y: scores.map((s) => s.value),
         text: scores.map((s) => s.letters),
         textposition: "none",
         error_y: { type: "data", array: scores.map((s) => s.sd || 0), color: css("--text-soft"), thickness: 1.4, width: 3, visible: scores.some((s) => s.sd) },
@@ -139,9 +141,9 @@
     });
     // Letters stand above the error bars, where Plotly puts no text of bars.
     const width = 0.8 / traces.length;
-    const letters = methodsOf().flatMap((method, m) => keys.map((key, k) => ({ score: method.scores[key], x: k + (m - (traces.length - 1) / 2) * width })));
-    const annotations = letters.filter(({ score }) => score.letters && W.known(score.mean)).map(({ score, x }) => ({
-      x, y: Math.max(score.mean + (score.sd || 0), 0), text: score.letters, showarrow: false, yshift: 9, font: { size: 12, color: css("--text-soft") },
+    const letters = methodsOf().flatMap((method, m) => main.map(({ key }, k) => ({ score: method.scores[key], x: k + (m - (traces.length - 1) / 2) * width })));
+    const annotations = letters.filter(({ score }) => score.letters && W.known(score.value)).map(({ score, x }) => ({
+      x, y: Math.max(score.value + (score.sd || 0), 0), text: score.letters, showarrow: false, yshift: 9, font: { size: 12, color: css("--text-soft") },
     }));
     return [traces, { barmode: "group", bargap: 0.2, annotations, yaxis: { title: { text: "score (0 to 1)" }, range: [0, 1.12], tickvals: [0, 0.25, 0.5, 0.75, 1] }, xaxis: { gridcolor: "rgba(0,0,0,0)" } }];
   }
@@ -149,11 +151,11 @@
   function drawScatter() {
     const traces = methodsOf().flatMap((method) => {
       const { success, failure } = method.scores;
-      if (!W.known(success.mean) || !W.known(failure.mean)) return [];
+      if (!W.known(success.value) || !W.known(failure.value)) return [];
       const marker = { color: colour(method) };
       return [
         { type: "scatter", mode: "markers", x: failure.seeds, y: success.seeds, marker: { ...marker, size: 6, opacity: 0.45 }, showlegend: false, hoverinfo: "skip", legendgroup: method.name },
-        { type: "scatter", mode: "markers", name: plain(method.name), x: [failure.mean], y: [success.mean], legendgroup: method.name,
+        { type: "scatter", mode: "markers", name: plain(method.name), x: [failure.value], y: [success.value], legendgroup: method.name,
           marker: { ...marker, size: 14, line: { width: 1.5, color: css("--panel") } },
           hovertemplate: `${plain(method.name)}<br>success %{y:.2f}<br>failure %{x:.2f}<extra></extra>` },
       ];
@@ -164,9 +166,9 @@
 
   function drawReliability() {
     const perfect = { type: "scatter", mode: "lines", x: [0, 1], y: [0, 1], line: { color: css("--text-faint"), dash: "dash", width: 1.2 }, hoverinfo: "skip", showlegend: false };
-    const most = Math.max(1, ...methodsOf().flatMap((m) => m.calibration.bins.map((b) => b.num_frames || 0)));
-    const traces = methodsOf().filter((m) => m.calibration.bins.length).map((method, index) => {
-      const bins = method.calibration.bins;
+    const most = Math.max(1, ...methodsOf().flatMap((m) => m.calibration.map((b) => b.num_frames)));
+    const traces = methodsOf().filter((m) => m.calibration.length).map((method, index) => {
+      const bins = method.calibration;
       return {
         type: "scatter", mode: "lines+markers", name: plain(method.name),
         x: bins.map((b) => b.predicted), y: bins.map((b) => b.observed),
@@ -174,7 +176,7 @@
         error_y: index ? undefined : { type: "data", symmetric: false, thickness: 1, width: 2, color: colour(method),
           array: bins.map((b) => (W.known(b.high) ? b.high - b.observed : 0)), arrayminus: bins.map((b) => (W.known(b.low) ? b.observed - b.low : 0)) },
         line: { color: colour(method), width: index ? 1.2 : 2.2 },
-        marker: { color: colour(method), size: bins.map((b) => 5 + 12 * Math.sqrt((b.num_frames || 0) / most)), opacity: 0.9 },
+        marker: { color: colour(method), size: bins.map((b) => 5 + 12 * Math.sqrt(b.num_frames / most)), opacity: 0.9 },
         customdata: bins.map((b) => b.num_frames),
         hovertemplate: `${plain(method.name)}: said %{x:.0%}, came %{y:.0%}<br>%{customdata} frames<extra></extra>`,
       };
@@ -185,7 +187,7 @@
 
   function drawTruth() {
     const found = goalward.run.front.truth;
-    const names = found.groups.map((g) => GROUPS[g.key] || g.key);
+    const names = found.groups.map(({ name }) => GROUPS[name]);
     const traces = found.methods.map((one) => ({
       type: "bar", name: plain(one.name), x: names, y: one.errors.map((e) => e.value),
       error_y: { type: "data", symmetric: false, color: css("--text-soft"), thickness: 1.4, width: 3,
@@ -215,5 +217,5 @@
     document.documentElement.dataset.charts = "drawn";
   }
 
-  goalward.charts = { methods, truth, drawAll };
+  goalward.charts = { methods, truth, figure, css, drawAll };
 })();

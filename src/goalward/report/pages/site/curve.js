@@ -194,7 +194,7 @@
         const row = free >= 0 ? free : Number(ends[1] < ends[0]);
         const at = Math.max(x(event.frame), ends[row] + MARK);
         ends[row] = at;
-        const words = [W.KINDS[event.kind], event.words].filter((text) => text).join(": ");
+        const words = [W.kind(event.kind), event.words].filter((text) => text).join(": ");
         return build(`button.mark.${event.kind}`, {
           type: "button", tabindex: "-1", title: `frame ${event.frame}: ${words}`, "aria-label": `frame ${event.frame}: ${words}`,
           style: { left: `${at}px`, top: `${row ? -4 : 18}px` },

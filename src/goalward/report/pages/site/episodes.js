@@ -167,8 +167,8 @@
     const kinds = goalward.run.event_kinds;
     const shown = counts.map((count, i) => [kinds[i], count]).filter(([kind, count]) => count && kind !== "goal");
     if (!shown.length) return "–";
-    return shown.map(([kind, count]) => build(`span.event-count.${kind}`, { title: W.counted(count, W.KINDS[kind]) }, [
-      icon(kind, 12), build("span.offscreen", { text: W.KINDS[kind] }), String(count),
+    return shown.map(([kind, count]) => build(`span.event-count.${kind}`, { title: W.countedEvents(count, kind) }, [
+      icon(kind, 12), build("span.offscreen", { text: W.kind(kind) }), String(count),
     ]));
   }
 

@@ -108,7 +108,7 @@
         run.front.tasks.length > 1
           ? select("Task", "task", [["", "all"], ...run.front.tasks.map((task, i) => [String(i), task.name || "(no name)"])], change)
           : null,
-        kinds.length ? select("Has", "event", [["", "anything"], ...kinds.map((kind) => [kind, `a ${W.KINDS[kind]}`])], change) : null,
+        kinds.length ? select("Has", "event", [["", "anything"], ...kinds.map((kind) => [kind, `a ${W.kind(kind)}`])], change) : null,
         run.episodes.some((row) => row.setback !== null)
           ? typed("setback", "Setback of at least", { type: "number", min: "0", step: "1", placeholder: "steps" })
           : null,

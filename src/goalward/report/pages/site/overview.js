@@ -4,33 +4,24 @@
   const { build, icon, named } = goalward;
   const W = goalward.words;
   // Sections of the summary that have a place of their own on this page.
-  const PLACED = {
-    watch: "Watch these first",
-    trust: "How far the values can be trusted",
-    truth: "How far the values are from the truth",
-    done: "How it was done",
-  };
+  const PLACED = ["policy", "watch", "trust", "truth", "done"];
 
   function show(place) {
     const front = goalward.run.front;
-    const placed = Object.values(PLACED);
-    const others = front.sections.slice(1).filter((section) => !placed.includes(section.title));
+    const others = front.sections.filter((section) => !PLACED.includes(section.name));
     goalward.replace(place, [
       hero(front),
       doubts(front),
       watch(front),
       inWords(front),
-      goalward.charts.methods(sectionOf(front, PLACED.trust)),
-      goalward.charts.truth(sectionOf(front, PLACED.truth)),
+      goalward.charts.methods(sectionOf(front, "trust").blocks),
+      goalward.charts.truth(sectionOf(front, "truth")),
       ...others.map((section) => panel(section.title, W.blocks(section.blocks))),
-      goalward.computed(sectionOf(front, PLACED.done)),
+      goalward.computed(sectionOf(front, "done").blocks),
     ]);
   }
 
-  function sectionOf(front, title) {
-    const section = front.sections.find((one) => one.title === title);
-    return section ? section.blocks : [];
-  }
+  const sectionOf = (front, name) => front.sections.find((section) => section.name === name);
 
   function panel(title, children, options) {
     const heading = title ? build("h2", { text: title }) : null;
@@ -57,7 +48,7 @@
             outcomes(answer.counts),
           ]),
         ]),
-        build("div.answers", {}, [moreTime(answer), onTheirWay(answer), usualSteps(answer)]),
+        build("div.answers", {}, [moreTime(front), onTheirWay(front), usualSteps(answer)]),
       ]),
     ]);
   }
@@ -103,39 +94,33 @@
     return build("p.answer-note", { text });
   }
 
-  function moreTime(answer) {
+  function moreTime({ answer, doubts }) {
     const more = answer.more_time;
-    if (more.silence || !W.known(more.value)) {
-      return tile("With twice the time", null, [note(more.silence || `Not known: ${more.reason || "no scores were written"}.`)]);
-    }
+    if (answer.silence) return tile("With twice the time", null, [note(answer.silence)]);
     return tile("With twice the time", `about ${W.percent(more.value)}`, [
       bar(more, "Success rate with twice the time"),
       note(`${W.interval(more)}, if the values are right`),
-    ], answer.is_doubted);
+    ], doubts.length);
   }
 
-  function onTheirWay(answer) {
+  function onTheirWay({ answer, doubts, standard_horizon: horizon }) {
+    if (answer.silence) return null;
     const late = answer.on_their_way;
-    if (late.silence || !late.total) {
-      return late.silence ? null : tile("Time-outs on their way", null, [note("Not known.")]);
-    }
-    const horizon = goalward.run.front.standard_horizon;
     return tile("Time-outs on their way", `${late.count} of ${late.total}`, [
       note(`looked no further than ${horizon} steps from the goal when the clock ran out; ${W.interval(late)}`),
       lateEpisodes("On their way", late.nearest),
       lateEpisodes("Stuck", late.stuck),
-    ], answer.is_doubted);
+    ], doubts.length);
   }
 
   // The first few by name; the rest in the table, those nearest to the goal on top.
-  function lateEpisodes(title, positions) {
-    if (!positions.length) return null;
-    const row = (position) => goalward.run.episodes[position];
-    const names = positions.slice(0, 5).flatMap((position, i) => [
-      i ? ", " : " ", build("a", { href: goalward.route.freshLink(goalward.route.toEpisode(row(position).id)) }, named(row(position).id)),
+  function lateEpisodes(title, ids) {
+    if (!ids.length) return null;
+    const names = ids.slice(0, 5).flatMap((id, i) => [
+      i ? ", " : " ", build("a", { href: goalward.route.freshLink(goalward.route.toEpisode(id)) }, named(id)),
     ]);
     const all = { view: "episodes", outcome: "time_out", sort: "final", desc: "0" };
-    const rest = positions.length > 5 ? [" and ", build("a", { href: goalward.route.freshLink(all), text: `${positions.length - 5} more` })] : [];
+    const rest = ids.length > 5 ? [" and ", build("a", { href: goalward.route.freshLink(all), text: `${ids.length - 5} more` })] : [];
     return build("p.answer-note", {}, [`${title}:`, ...names, ...rest]);
   }
 
@@ -151,17 +136,14 @@
     if (!front.doubts.length) return null;
     return build("aside.callout", { "aria-label": "Doubts" }, [
       icon("warning", 20),
-      build("div", {}, front.doubts.map((runs) => build("p", {}, W.runs(runs)))),
+      build("div", {}, front.doubts.map((spans) => build("p", {}, W.spans(spans)))),
     ]);
   }
 
   function inWords(front) {
-    const lead = front.sections.length ? front.sections[0].blocks : [];
-    const tasks = front.tasks.length > 1 ? byTask(front.tasks) : null;
-    if (!lead.length && !tasks) return null;
     return build("div.pair", {}, [
-      lead.length ? panel("In words", build("div.prose", {}, W.blocks(lead))) : null,
-      tasks,
+      panel("In words", build("div.prose", {}, W.blocks(sectionOf(front, "policy").blocks))),
+      front.tasks.length > 1 ? byTask(front.tasks) : null,
     ]);
   }
 
@@ -180,20 +162,18 @@
 
   function watch(front, isShort) {
     const found = goalward.run.watch;
-    const words = sectionOf(front, PLACED.watch);
-    if (!found.length) {
-      return isShort || !words.length ? null : panel(PLACED.watch, W.blocks(words));
-    }
+    const { title, blocks } = sectionOf(front, "watch");
+    if (!found.length) return isShort ? null : panel(title, W.blocks(blocks));
     const how = [
       "The largest setbacks, the longest stalls and the nearest misses, as the value of ",
       build("code", { text: front.methods[0].name }), " sees them. A card opens the player at that frame.",
     ];
     return build("section.watch", {}, [
-      build("h2", { text: PLACED.watch }),
+      build("h2", { text: title }),
       isShort ? null : build("p.how", {}, how),
       build("div.cards", {}, found.map(card)),
       // After the list that the cards show: how many events there are in all.
-      ...(isShort ? [] : words.filter(([kind]) => kind === "p").map(([, runs]) => build("p.how", {}, W.runs(runs)))),
+      ...(isShort ? [] : blocks.filter(({ kind }) => kind === "paragraph").map(({ spans }) => build("p.how", {}, W.spans(spans)))),
     ]);
   }
 

@@ -2,13 +2,6 @@
 "use strict";
 (function () {
   const OUTCOMES = { success: "success", time_out: "time-out", failure: "failure" };
-  const KINDS = {
-    setback: "setback",
-    recovery: "recovery",
-    stall: "stall",
-    point_of_no_return: "point of no return",
-    goal: "goal",
-  };
 
   const known = (value) => value !== null && value !== undefined;
   // A half goes to the even neighbour, as in the summary: the page and the words agree.
@@ -30,9 +23,13 @@
     return known(value) ? rounded(value).toLocaleString("en-US") : "–";
   }
 
-  function counted(count, what) {
-    return `${whole(count)} ${what}${count === 1 ? "" : "s"}`;
+  function counted(count, what, many) {
+    return `${whole(count)} ${count === 1 ? what : many || `${what}s`}`;
   }
+
+  // Events by their kinds: "2 points of no return".
+  const kind = (name) => goalward.run.event_words[name].one;
+  const countedEvents = (count, name) => counted(count, kind(name), goalward.run.event_words[name].many);
 
   // The value of k steps to go is 1 - 2 discount^k; this is the way back. Beyond the last number
   // that a page can tell from 1 it is never.
@@ -54,7 +51,7 @@
 
   function interval(rate) {
     if (!known(rate.low) || !known(rate.high)) return rate.reason ? `no interval: ${rate.reason}` : "";
-    return `${percent(rate.level || 0.95)} interval ${percent(rate.low)} to ${percent(rate.high)}`;
+    return `${percent(rate.level)} interval ${percent(rate.low)} to ${percent(rate.high)}`;
   }
 
   // observation.images.front -> front
@@ -71,23 +68,31 @@
     return goalward.build(`span.badge.${outcome}`, {}, [goalward.icon(outcome, 13), OUTCOMES[outcome] || outcome]);
   }
 
-  // Text of the summary: [style, words] pairs, style "", "strong", "em" or "code".
-  function runs(parts) {
+  // Words as Python has them (report/words/blocks.py): [style, text] pairs, blocks of them.
+  function spans(parts) {
     return parts.map(([style, words]) => {
       const text = words.replace(/ %/g, "\u00a0%");
-      return ["strong", "em", "code"].includes(style) ? goalward.build(style, { text }) : document.createTextNode(text);
+      return style ? goalward.build(style, { text }) : document.createTextNode(text);
     });
   }
 
-  function blocks(list) {
-    return list.map(([kind, content]) =>
-      kind === "ul"
-        ? goalward.build("ul.plain", {}, content.map((item) => goalward.build("li", {}, runs(item))))
-        : goalward.build("p", {}, runs(content)));
-  }
+  const cells = (tag, texts) => texts.map((text, i) => goalward.build(i ? `${tag}.number` : "th", { text }));
+  const BLOCKS = {
+    paragraph: (block) => goalward.build("p", {}, spans(block.spans)),
+    bullets: (block) => goalward.build("ul.plain", {}, block.items.map((item) => goalward.build("li", {}, spans(item)))),
+    table: (block) => goalward.build("div.scroll", {}, [
+      goalward.build("table.scores", {}, [
+        goalward.build("thead", {}, goalward.build("tr", {}, cells("th", block.head))),
+        goalward.build("tbody", {}, block.rows.map((row) => goalward.build("tr", {}, cells("td", row)))),
+      ]),
+      ...block.notes.map((text) => goalward.build("p.how", { text })),
+    ]),
+    picture: (block) => goalward.build("img", { src: block.address, alt: block.words }),
+  };
+  const blocks = (list) => list.map((block) => BLOCKS[block.kind](block));
 
   goalward.words = {
-    OUTCOMES, KINDS, known, percent, fixed, whole, counted, stepsOf, valueOf, steps, interval,
-    shortCamera, seconds, badge, runs, blocks,
+    OUTCOMES, known, percent, fixed, whole, counted, kind, countedEvents, stepsOf, valueOf, steps,
+    interval, shortCamera, seconds, badge, spans, blocks,
   };
 })();

@@ -2,7 +2,7 @@
 
 A file is gone through twice: first the headers of all episodes, then, once it is clear which
 cameras and numbers the file usually has, the numbers. An episode that lacks what the others
-have is left out; otherwise one broken recording would take a camera from all of them.
+have is left out; otherwise one broken episode would take a camera from all of them.
 """
 
 # pyright: standard
@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goalward.errors import argument
 from goalward.rollouts.episode import FloatArray
 from goalward.rollouts.frames import FlippedFrames, FrameSource
-from goalward.rollouts.readers.assembly import Recording, no_proprioception
+from goalward.rollouts.readers.assembly import FoundEpisode, no_proprioception
 from goalward.rollouts.readers.hdf5.choice import Chosen, choose
 from goalward.rollouts.readers.hdf5.evidence import (
     is_sparse,
@@ -44,7 +45,7 @@ from goalward.rollouts.readers.hdf5.storage import (
 )
 
 
-def read_demos(file: DemoFile, names: Sequence[bytes]) -> list[Recording]:
+def read_demos(file: DemoFile, names: Sequence[bytes]) -> list[FoundEpisode]:
     """The named episodes, as far as they can be trusted."""
     demos = described(file, names)
     if not demos:
@@ -52,25 +53,25 @@ def read_demos(file: DemoFile, names: Sequence[bytes]) -> list[Recording]:
     if file.options.filter_key is None and len(demos) == len(names):
         check_total(file, demos)
     chosen = choose(file, demos)
-    recordings: list[Recording] = []
+    episodes: list[FoundEpisode] = []
     rewards: dict[str, npt.NDArray[Any]] = {}
     for number, demo in enumerate(demos):
         file.options.on_progress(number, len(demos))
         with left_out_if_damaged(file, demo.episode_id, demo.where):
             group = child(file.data, demo.name, demo.where)
-            recording = _recording(file, demo, group, chosen)
+            episode = _found_episode(file, demo, group, chosen)
             if file.uses_rewards:
                 values = per_frame(group, "rewards", demo.num_frames, file.size, demo.where)
                 if values is not None:
                     rewards[demo.episode_id] = values
-            recordings.append(recording)
-    return _with_rewards(file, recordings, rewards) if rewards else recordings
+            episodes.append(episode)
+    return _with_rewards(file, episodes, rewards) if rewards else episodes
 
 
-def _recording(file: DemoFile, demo: Demo, group: Group, chosen: Chosen) -> Recording:
+def _found_episode(file: DemoFile, demo: Demo, group: Group, chosen: Chosen) -> FoundEpisode:
     label = file.options.label
     terminated = per_frame(group, "terminated", demo.num_frames, file.size, demo.where)
-    return Recording(
+    return FoundEpisode(
         episode_id=demo.episode_id,
         num_frames=demo.num_frames,
         proprioception=_proprioception(file, demo, group, chosen.proprioception),
@@ -134,19 +135,19 @@ def _camera(file: DemoFile, demo: Demo, group: Group, key: str) -> FrameSource:
 
 
 def _with_rewards(
-    file: DemoFile, recordings: Sequence[Recording], rewards: Mapping[str, npt.NDArray[Any]]
-) -> list[Recording]:
+    file: DemoFile, episodes: Sequence[FoundEpisode], rewards: Mapping[str, npt.NDArray[Any]]
+) -> list[FoundEpisode]:
     if file.options.label.success_key != "rewards" and not is_sparse(rewards):
         file.findings.notice(
             f"{file.path}: rewards take several positive or several negative values, so a "
-            "positive one need not mean success and they are not used; --success-key rewards "
-            "uses them all the same"
+            "positive one need not mean success and they are not used; "
+            f"{argument('success_key', 'rewards')} uses them all the same"
         )
-        return list(recordings)
+        return list(episodes)
     return [
-        replace(r, evidence={**r.evidence, "rewards": evidence})
-        if r.episode_id in rewards
-        and (evidence := reward_evidence(rewards[r.episode_id])) is not None
-        else r
-        for r in recordings
+        replace(e, evidence={**e.evidence, "rewards": evidence})
+        if e.episode_id in rewards
+        and (evidence := reward_evidence(rewards[e.episode_id])) is not None
+        else e
+        for e in episodes
     ]

@@ -11,7 +11,7 @@ from typing import Any
 
 from goalward.errors import RolloutError
 from goalward.rollouts.findings import Findings, some_of
-from goalward.rollouts.readers.assembly import ReadOptions, Recording
+from goalward.rollouts.readers.assembly import FoundEpisode, ReadOptions
 from goalward.rollouts.readers.hdf5.demos import read_demos
 from goalward.rollouts.readers.hdf5.headers import About, DemoFile
 from goalward.rollouts.readers.hdf5.storage import (
@@ -34,8 +34,8 @@ MAX_FREQUENCY = 1e6  # Hz
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where the formats differ.
+class DemoFormat:
+    """Where the formats of demo files differ.
 
     `proprioception` lists the usual keys, one choice per kind of writer, best first.
     """
@@ -93,21 +93,21 @@ def control_frequency(data: Group) -> float | None:
 
 
 def find_demos(
-    path: Path, layout: Layout, options: ReadOptions, findings: Findings
-) -> list[Recording]:
+    path: Path, demo_format: DemoFormat, options: ReadOptions, findings: Findings
+) -> list[FoundEpisode]:
     """Every episode of the file or of the files in the folder, as far as it can be trusted."""
     files = hdf5_files(path)
-    recordings: list[Recording] = []
+    episodes: list[FoundEpisode] = []
     num_damaged = 0
     for file_path, prefix in zip(files, _prefixes(files), strict=True):
         try:
-            recordings += _read_file(file_path, prefix, layout, options, findings)
+            episodes += _read_file(file_path, prefix, demo_format, options, findings)
         except DamagedFile as error:
             num_damaged += 1
             if num_damaged == len(files):
                 raise
             findings.damage(f"{error}; none of its episodes is used")
-    return recordings
+    return episodes
 
 
 def _prefixes(files: Sequence[Path]) -> list[str]:
@@ -119,14 +119,14 @@ def _prefixes(files: Sequence[Path]) -> list[str]:
 
 
 def _read_file(
-    path: Path, prefix: str, layout: Layout, options: ReadOptions, findings: Findings
-) -> list[Recording]:
+    path: Path, prefix: str, demo_format: DemoFormat, options: ReadOptions, findings: Findings
+) -> list[FoundEpisode]:
     with opened(path) as hdf5_file:
         root = hdf5_file["/"].id
         data = child(root, "data", path)
         if not isinstance(data, Group):
             raise DamagedFile(f"{path}: has no group named data")
-        if prefix and _looks_like_libero(data) != layout.is_libero:
+        if prefix and _looks_like_libero(data) != demo_format.is_libero:
             raise RolloutError(
                 f"{path}: the folder mixes LIBERO files with others; read them one by one"
             )
@@ -135,9 +135,9 @@ def _read_file(
             size=path.stat().st_size,
             data=data,
             prefix=prefix,
-            about=layout.about(data, path),
-            usual_proprioception=layout.proprioception,
-            rewards_say_success=layout.rewards_say_success,
+            about=demo_format.about(data, path),
+            usual_proprioception=demo_format.proprioception,
+            rewards_say_success=demo_format.rewards_say_success,
             options=options,
             findings=findings,
         )

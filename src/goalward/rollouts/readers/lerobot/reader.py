@@ -1,4 +1,4 @@
-"""From a LeRobot folder to recordings."""
+"""From a LeRobot folder to the episodes in it."""
 
 # pyright: standard
 # (pyarrow ships no type stubs)
@@ -23,7 +23,7 @@ from goalward.rollouts.labels.outcome import (
     SUCCESS_FIELDS,
     TERMINATED_COLUMNS,
 )
-from goalward.rollouts.readers.assembly import Found, ReadOptions, Recording, no_proprioception
+from goalward.rollouts.readers.assembly import Found, FoundEpisode, ReadOptions, no_proprioception
 from goalward.rollouts.readers.lerobot.frames import Videos, image_frames, overlapping
 from goalward.rollouts.readers.lerobot.layout import (
     EpisodeEntry,
@@ -61,17 +61,17 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
         success_key=options.label.success_key,
         videos=Videos(path, info, findings, overlapping(entries, info)),
     )
-    recordings: list[Recording] = []
+    episodes: list[FoundEpisode] = []
     groups = _by_data_file(path, info, entries, findings)
     for number, (data_file, entries) in enumerate(groups.items()):
         options.on_progress(number, len(groups))
-        recordings += reader.recordings(data_file, entries, findings)
+        episodes += reader.episodes(data_file, entries, findings)
     reader.videos.report()
-    recordings.sort(key=lambda recording: int(recording.episode_id))
+    episodes.sort(key=lambda episode: int(episode.episode_id))
     return Found(
         format=f"lerobot v{info.version}",
         path=path,
-        recordings=recordings,
+        episodes=episodes,
         looked_for=(
             f"frame columns {', '.join((*SUCCESS_COLUMNS, *REWARD_COLUMNS))} (0 and 1 only); "
             f"episode fields {', '.join(SUCCESS_FIELDS)}; files {', '.join(LABEL_FILES)}"
@@ -124,9 +124,9 @@ class _Reader:
     success_key: str | None
     videos: Videos
 
-    def recordings(
+    def episodes(
         self, data_file: Path, entries: Sequence[EpisodeEntry], findings: Findings
-    ) -> list[Recording]:
+    ) -> list[FoundEpisode]:
         """The episodes of one data file; those that cannot be trusted are left out."""
         try:
             tables = FrameTables(
@@ -140,14 +140,14 @@ class _Reader:
                 findings.leave_out(str(entry.episode_index), str(error))
             return []
         self._compare_with_declared(tables.column_names, entries[0], findings)
-        recordings: list[Recording] = []
+        episodes: list[FoundEpisode] = []
         for entry in entries:
             try:
                 table = tables.episode(entry.episode_index)
-                recordings.append(self._recording(entry, table, data_file))
+                episodes.append(self._found_episode(entry, table, data_file))
             except RolloutError as error:
                 findings.leave_out(str(entry.episode_index), str(error))
-        return recordings
+        return episodes
 
     def _compare_with_declared(
         self, column_names: Sequence[str], entry: EpisodeEntry, findings: Findings
@@ -160,7 +160,9 @@ class _Reader:
         for name in sorted(there - set(self.info.features)):
             findings.notice(f"{self.info.path}: does not declare {name}, which the files have")
 
-    def _recording(self, entry: EpisodeEntry, table: EpisodeTable, data_file: Path) -> Recording:
+    def _found_episode(
+        self, entry: EpisodeEntry, table: EpisodeTable, data_file: Path
+    ) -> FoundEpisode:
         if table.num_frames == 0:
             raise RolloutError(f"{data_file}: holds no rows of the episode")
         if entry.length is not None and entry.length != table.num_frames:
@@ -168,7 +170,7 @@ class _Reader:
                 f"{data_file}: holds {table.num_frames} rows, "
                 f"the list of episodes says {entry.length}"
             )
-        return Recording(
+        return FoundEpisode(
             episode_id=str(entry.episode_index),
             num_frames=table.num_frames,
             proprioception=self._proprioception(table, data_file),

@@ -1,0 +1,45 @@
+"""The tools that values are written for: the arguments each has a use for, and what is usual there.
+
+Nothing heavy is imported here: the command line knows the names before it does anything.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+ToolName = Literal["lerobot-progress", "rlinf-advantages", "evo-rl", "rerun", "mp4", "csv"]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A reader of exports.
+
+    `takes` are arguments of `goalward.export` that mean something to it, besides those that mean
+    something to all. `n` and `positive` are what the tool does where it computes advantages
+    itself. `all_methods`: one export holds the values of all methods, not of one.
+    """
+
+    takes: tuple[str, ...] = ()
+    n: int | None = None
+    positive: str = ""
+    all_methods: bool = False
+
+
+_ADVANTAGES = ("in_place", "n", "unit", "positive", "tag")
+
+TOOLS: Mapping[str, Tool] = {
+    "lerobot-progress": Tool(takes=("in_place", "scale")),
+    "rlinf-advantages": Tool(takes=_ADVANTAGES, n=10, positive="top:0.3"),
+    "evo-rl": Tool(takes=_ADVANTAGES, n=50, positive="task-top:0.3"),
+    "rerun": Tool(all_methods=True),
+    "mp4": Tool(),
+    "csv": Tool(all_methods=True),
+}
+
+
+def tools_that_take(name: str) -> tuple[str, ...]:
+    """
+    >>> tools_that_take("n")
+    ('rlinf-advantages', 'evo-rl')
+    """
+    return tuple(tool for tool, row in TOOLS.items() if name in row.takes)

@@ -1,0 +1,41 @@
+"""What people read of a run, beside its pages: summary, tables and figures as files."""
+
+from pathlib import Path
+
+from goalward.files import write_text
+from goalward.metrics.scores.table import SCORES, scores_shown
+from goalward.report.figures.scores import metric_bars, reliability_figure, save_figure
+from goalward.report.figures.training import training_figure
+from goalward.report.figures.truth import truth_figure
+from goalward.report.words.summary import summary
+from goalward.report.words.tables import score_table, write_table
+from goalward.report.words.truth_table import chance_table, truth_csv, value_table
+from goalward.runs.run import Run
+
+
+def write_summary(run: Run) -> list[Path]:
+    """Write summary.md, tables/ and figures/ of a run, and name what was written."""
+    folder, scores, truth = run.folder, run.scores, run.truth
+    write_text(folder.summary, summary(run))
+    written = [folder.summary]
+    tables = {
+        "paper_metrics": score_table(scores.cards, scores_shown("paper"), scores.tests),
+        "all_scores": score_table(scores.cards, SCORES, scores.tests),
+    }
+    figures = {
+        "paper_metrics": metric_bars(scores.cards, scores_shown("paper"), scores.tests),
+        "calibration": reliability_figure(scores.calibration),
+    }
+    if folder.training_log.is_file():
+        figures["training"] = training_figure(run.training_log())
+    if truth is not None:
+        tables |= {"truth": value_table(truth), "truth_chances": chance_table(truth)}
+        figures["truth"] = truth_figure(truth)
+        write_text(folder.tables / "truth.csv", truth_csv(truth))
+        written.append(folder.tables / "truth.csv")
+    for name, table in tables.items():
+        written += write_table(table, folder.tables / name)
+    for name, figure in figures.items():
+        written += save_figure(figure, folder.figures / name)
+    return written
+

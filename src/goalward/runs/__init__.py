@@ -1,0 +1,1 @@
+"""Room 7: one evaluation as one object; the only writer and the only reader of a run's folder."""

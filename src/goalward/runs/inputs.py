@@ -1,0 +1,97 @@
+"""From what a user points at to rollouts with features, telling on the way what was found."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from goalward.embeddings.embed import EmbedProgress, EmbedReport, embed
+from goalward.errors import GoalwardError, argument
+from goalward.progress import progress_bar
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.findings import LeftOut, counted, some_of
+from goalward.rollouts.readers import read
+from goalward.training.feature_file import read_features
+
+_log = logging.getLogger("goalward.runs")
+FEATURE_SUFFIX = ".npz"
+
+
+def is_feature_file(path: str | Path) -> bool:
+    return str(path).endswith(FEATURE_SUFFIX)
+
+
+def read_input(
+    path: str | Path,
+    reading: Mapping[str, Any],
+    embedding: Mapping[str, Any],
+    *,
+    progress: bool = True,
+) -> Rollouts:
+    """Rollouts from a data set, or rollouts with features from a feature file."""
+    if not is_feature_file(path):
+        with progress_bar("reading", is_shown=progress) as update:
+            rollouts = read(path, **reading, on_progress=update)
+        for text in rollouts.warnings:
+            _log.warning("%s", text)
+        _tell_left_out(rollouts.left_out)
+        return rollouts
+    # Labels or an encoder beside a feature file would be ignored in silence.
+    given = [argument(name) for name in (*reading, *embedding)]
+    if given:
+        raise GoalwardError(
+            f"{path}: a feature file has its outcomes and features already; "
+            f"{some_of(given)} would change nothing"
+        )
+    return read_features(path)
+
+
+def embed_input(
+    rollouts: Rollouts,
+    embedding: Mapping[str, Any],
+    *,
+    device: str | None = None,
+    strict: bool = False,
+    progress: bool = True,
+) -> Rollouts:
+    """Rollouts with features, with bars and a line of what was done on the way."""
+    reports: list[EmbedReport] = []
+    with (
+        progress_bar("reading videos", is_shown=progress) as show_reading,
+        progress_bar("embedding", unit="frames", is_shown=progress) as show_embedding,
+    ):
+
+        def show(now: EmbedProgress) -> None:
+            update = show_reading if now.stage == "reading" else show_embedding
+            update(now.frames, now.total_frames)
+
+        embedded = embed(
+            rollouts,
+            **embedding,
+            device=device,
+            strict=strict,
+            on_progress=show,
+            on_finish=reports.append,
+        )
+    _tell(reports[0], embedded)
+    return embedded
+
+
+def _tell(report: EmbedReport, embedded: Rollouts) -> None:
+    _tell_left_out(report.left_out)
+    if report.num_rebuilt_clips:
+        _log.warning("%d damaged files of the cache were made again", report.num_rebuilt_clips)
+    facts = [f"{report.num_frames:,} frames by {report.encoder}"]
+    if report.num_from_cache:
+        facts.append(f"{report.num_from_cache:,} from the cache")
+    if report.num_encoded:
+        facts.append(f"{report.num_encoded:,} encoded in {report.seconds:,.1f} s")
+    if report.num_unchanged:
+        facts.append(f"{report.num_unchanged:,} the same as the frame before")
+    _log.info("%s", "; ".join(facts))
+    _log.info("embeddings of %s: %s", counted(embedded), report.cache)
+
+
+def _tell_left_out(left_out: Sequence[LeftOut]) -> None:
+    for episode in left_out:
+        _log.warning("episode %s is left out: %s", episode.episode_id, episode.reason)

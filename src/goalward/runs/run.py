@@ -1,0 +1,264 @@
+"""One evaluation: its settings, episodes, values, events and results, in memory and on disk."""
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import goalward
+from goalward.errors import GoalwardError, RolloutError, argument
+from goalward.metrics.doubts import Doubt
+from goalward.metrics.evaluation_scores import EvaluationScores
+from goalward.metrics.truth.card import TruthCard
+from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth, read_truth
+from goalward.progress import OnProgress, unheard
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.embedded import located
+from goalward.rollouts.findings import some_of
+from goalward.rollouts.readers import read
+from goalward.run_folder import RunFolder
+from goalward.runs.curves import Curves
+from goalward.runs.results import Results, common_discount
+from goalward.runs.settings import RunEpisode, RunSettings
+from goalward.training.feature_file import read_features
+from goalward.values.events import Event, table_events
+from goalward.values.table import ValueTable
+from goalward.values.training_log import TrainingLog, read_training_log
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Events = Mapping[str, tuple[Event, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A finished evaluation, as `goalward.evaluate` returns it and `goalward.open_run` finds it.
+
+    `episodes` and `values` go together, in the same order; `events` are those of each episode by
+    its id, as the first method sees them. `rollouts` are there if the run was just made from them.
+    """
+
+    folder: RunFolder
+    settings: RunSettings
+    episodes: tuple[RunEpisode, ...]
+    values: ValueTable
+    events: Events
+    results: Results
+    rollouts: Rollouts | None = None
+
+    def __repr__(self) -> str:
+        held_out = sum(episode.held_out for episode in self.episodes)
+        return (
+            f"Run({str(self.folder.path)!r}: {self.policy}; {len(self.episodes)} episodes, "
+            f"{held_out} held out; {', '.join(self.values.methods)})"
+        )
+
+    # ---- what was found ----------------------------------------------------------------------
+
+    @property
+    def policy(self) -> str:
+        """The policy's name."""
+        return self.settings.evaluation.policy
+
+    @property
+    def method(self) -> str:
+        """The method that speaks for the policy."""
+        return self.values.methods[0]
+
+    @property
+    def scores(self) -> EvaluationScores:
+        """Scores of every method on held-out episodes, and the answers about the policy."""
+        return self.results.scores
+
+    @property
+    def truth(self) -> TruthCard | None:
+        """How far every method is from the truth; None where nobody knows it."""
+        return self.results.truth
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Why the values of the speaking method are not to be relied on; none if they may be."""
+        return self.results.doubts
+
+    @property
+    def time_limit(self) -> int:
+        """The most steps that an episode took."""
+        return max(max(episode.num_frames for episode in self.episodes) - 1, 1)
+
+    @cached_property
+    def discount(self) -> float:
+        """The common scale of all methods: k steps to go are worth 1 - 2 discount^k."""
+        return common_discount(self.settings.evaluation, self.time_limit)
+
+    def curves(self, method: str | None = None) -> Curves:
+        """The values of a method on the common scale; of the speaking one if none is named."""
+        method = self.method if method is None else method
+        if method not in self._curves:
+            steps = self.values.steps(method)
+            self._curves[method] = Curves.of_steps(method, steps, self.discount)
+        return self._curves[method]
+
+    @cached_property
+    def _curves(self) -> dict[str, Curves]:
+        """Those asked for so far: reports and sheets ask once per episode."""
+        return {}
+
+    def events_by(self, method: str | None = None) -> Events:
+        """The events of every episode by its id, as the speaking method or another sees them.
+
+        The ceiling is the longest episode: nothing further away was ever seen to be reached.
+        """
+        if method is None or method == self.method:
+            return self.events
+        goals = [episode.goal_frame for episode in self.episodes]
+        found = table_events(self.values, method, goals, ceiling=self.time_limit)
+        return dict(zip(self.values.episode_ids, found, strict=True))
+
+    def training_log(self) -> TrainingLog:
+        """Losses of every network over its gradient steps."""
+        return read_training_log(self.folder.training_log)
+
+    def summary(self) -> str:
+        """The answer in words, as Markdown."""
+        return goalward.summary(self)
+
+    def to_pandas(self) -> "DataFrame":
+        """The values of every frame as a table: a row per method, seed and frame."""
+        return self.values.to_pandas()
+
+    # ---- its episodes ------------------------------------------------------------------------
+
+    def position(self, episode_id: str) -> int:
+        """Where an episode stands; an unknown id is an error that names some that exist."""
+        if episode_id not in self._position_of:
+            raise GoalwardError(
+                f"{self.folder.path}: no episode {episode_id}; there are: "
+                f"{some_of([episode.id for episode in self.episodes])}"
+            )
+        return self._position_of[episode_id]
+
+    @cached_property
+    def _position_of(self) -> dict[str, int]:
+        return {episode.id: position for position, episode in enumerate(self.episodes)}
+
+    def episode(self, episode_id: str) -> RunEpisode:
+        return self.episodes[self.position(episode_id)]
+
+    def frames_of(self, position: int) -> slice:
+        """Where the frames of the episode at this position lie among all of the run."""
+        ends = self.values.episode_ends
+        return slice(int(ends[position - 1]) if position else 0, int(ends[position]))
+
+    def file_stem(self, position: int) -> str:
+        """The name of a file about the episode at this position; no two have the same.
+
+        Its id, where that is harmless on every disk; else its place in the run, which is why an
+        id must not look like one.
+        """
+        episode_id = self.episodes[position].id
+        is_harmless = re.fullmatch(r"[A-Za-z0-9_-]{1,100}", episode_id) is not None
+        if is_harmless and not episode_id.startswith("at_"):
+            return f"episode_{episode_id}"
+        return f"episode_at_{position}"
+
+    # ---- the rollouts behind it --------------------------------------------------------------
+
+    def data_path(self, data: str | Path | None = None) -> Path:
+        """Where the rollouts lie: `data`, or where they were when the run was made."""
+        if data is None and not self.settings.data.path:
+            raise GoalwardError(
+                f"{self.folder.path}: its rollouts were given in memory; say with "
+                f"{argument('data')} where they lie"
+            )
+        return located(self.settings.data.path if data is None else data)
+
+    def read_rollouts(
+        self, data: str | Path | None = None, on_progress: OnProgress = unheard
+    ) -> Rollouts:
+        """The rollouts behind the run, for their frames; `data` says where they lie now.
+
+        In the order of `episodes`. Rollouts that are not those of the run are an error.
+        """
+        if data is None and self.rollouts is not None:
+            return self.rollouts
+        path = self.data_path(data)
+        try:
+            if path.suffix == ".npz":
+                rollouts = read_features(path)
+            else:
+                rollouts = read(path, **self._reading, on_progress=on_progress)
+            return self._own(rollouts, path)
+        except GoalwardError as error:
+            if data is not None:
+                raise
+            hint = f"{argument('data')} says where the rollouts lie now"
+            raise RolloutError(f"{error} ({hint})") from error
+
+    def _own(self, rollouts: Rollouts, path: Path) -> Rollouts:
+        position = {episode_id: i for i, episode_id in enumerate(rollouts.ids)}
+        missing = [episode.id for episode in self.episodes if episode.id not in position]
+        if missing:
+            raise RolloutError(
+                f"{path}: has no episode {missing[0]}, which {self.folder.path} has values of; "
+                "these are not the rollouts of that run"
+            )
+        chosen = rollouts.select([position[episode.id] for episode in self.episodes])
+        for ours, theirs in zip(self.episodes, chosen, strict=True):
+            if ours.num_frames != theirs.num_frames:
+                raise RolloutError(
+                    f"{path}: episode {ours.id} has {theirs.num_frames} frames, in "
+                    f"{self.folder.path} it had {ours.num_frames}"
+                )
+        return chosen
+
+    @property
+    def _reading(self) -> dict[str, Any]:
+        known = inspect.signature(read).parameters
+        unknown = [name for name in self.settings.reading if name not in known]
+        if unknown:
+            raise GoalwardError(f"{self.folder.config}: no option {unknown[0]} to read rollouts by")
+        return dict(self.settings.reading)
+
+    def read_truth(self, data: str | Path | None = None) -> FrameTruth | None:
+        """What `goalward truth` measured for the run's rollouts, if it is there.
+
+        In the folder of the data, `data` where that has moved, or where the evaluation found it.
+        """
+        told = self.settings.data.truth
+        places = [] if not told else [Path(told)]
+        if data is not None or self.settings.data.path:
+            places.insert(0, self.data_path(data) / TRUTH_FILE)
+        return next((read_truth(path) for path in places if path.is_file()), None)
+
+    # ---- handed on ---------------------------------------------------------------------------
+
+    def report(
+        self,
+        out: str | Path | None = None,
+        *,
+        data: str | Path | None = None,
+        videos: bool = True,
+        max_height: int = 480,
+        progress: bool = True,
+    ) -> Path:
+        """Write the pages to look at, and say which file to open; see `goalward.write_report`."""
+        return goalward.write_report(
+            self, out, data=data, videos=videos, max_height=max_height, progress=progress
+        )
+
+    def export(
+        self,
+        to: str,
+        *,
+        out: str | Path | None = None,
+        method: str | None = None,
+        episodes: Sequence[str] | None = None,
+        **options: Any,
+    ) -> Path:
+        """Write the values as files that other tools read; see `goalward.export`."""
+        written = goalward.export(self, to, out=out, method=method, episodes=episodes, **options)
+        return written.path

@@ -1,0 +1,70 @@
+"""What a run was made from and by: its data, its options, its versions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from goalward.config import EvaluationConfig
+from goalward.rollouts.episode import Outcome
+from goalward.rollouts.findings import LeftOut
+
+
+@dataclass(frozen=True)
+class RunData:
+    """The rollouts behind a run: where they lay, what they are, what reading them noticed.
+
+    `path` is empty where the rollouts were given in memory. `features` says what the numbers of a
+    frame are, `truth` where what is true of some frames was found.
+    """
+
+    path: str = ""
+    sources: tuple[str, ...] = ()
+    features: str = ""
+    truth: str = ""
+    warnings: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+@dataclass(frozen=True)
+class MadeBy:
+    """The command or call behind a run, and the versions that ran it."""
+
+    command: str = ""
+    goalward: str = ""
+    torch: str = ""
+    python: str = ""
+
+
+def _no_options() -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """All that a run depends on; `reading` and `embedding` are the options that were given."""
+
+    evaluation: EvaluationConfig
+    data: RunData = RunData()
+    reading: Mapping[str, Any] = field(default_factory=_no_options)
+    embedding: Mapping[str, Any] = field(default_factory=_no_options)
+    made_by: MadeBy = MadeBy()
+
+
+@dataclass(frozen=True)
+class RunEpisode:
+    """An episode as the run saw it.
+
+    `fold` names the part of the episodes it was held out with: its values are by networks that
+    never saw it. Empty: it was learned from.
+    """
+
+    id: str
+    task: str
+    outcome: Outcome
+    num_frames: int
+    goal_frame: int | None
+    fold: str = ""
+
+    @property
+    def held_out(self) -> bool:
+        return bool(self.fold)

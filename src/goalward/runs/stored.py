@@ -1,0 +1,207 @@
+"""A run's folder, written and read back: the only place that knows what its files hold."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from goalward.config import read_toml
+from goalward.errors import GoalwardError, RolloutError
+from goalward.files import written_whole
+from goalward.rollouts.episode import Episode, Outcome
+from goalward.run_folder import RunFolder
+from goalward.runs.codec import (
+    FORMAT,
+    FORMAT_KEY,
+    read_json,
+    read_settings,
+    write_json,
+    write_settings,
+)
+from goalward.runs.results import Results
+from goalward.runs.run import Run
+from goalward.runs.settings import RunEpisode, RunSettings
+from goalward.values.events import Event, read_events, write_events
+from goalward.values.table import ValueTable, read_values
+
+_EPISODE_COLUMNS = ("episode", "task", "outcome", "num_frames", "goal_frame", "held_out", "fold")
+
+
+def write_run(run: Run) -> None:
+    """All that `open_run` reads; networks, pages and the like are written by who makes them."""
+    write_run_settings(run.folder, run.settings)
+    write_episodes(run.folder, run.episodes, run.policy)
+    run.values.write(run.folder.values)
+    write_results(run.folder, run.results, run.events)
+
+
+def open_run(folder: str | Path) -> Run:
+    """A finished evaluation: a folder that `goalward evaluate` or `goalward.evaluate` wrote.
+
+    What is no such folder, is not finished, or was written by another version is an error that
+    says which, and what to do.
+    """
+    files = RunFolder(Path(folder))
+    _check_folder(files)
+    settings = read_settings(files.config, RunSettings)
+    _check_finished(files, settings.made_by.command)
+    episodes, events = read_episodes(files.episodes), read_events(files.events)
+    run = Run(
+        folder=files,
+        settings=settings,
+        episodes=episodes,
+        values=_read_table(files.values),
+        events={episode.id: events.get(episode.id, ()) for episode in episodes},
+        results=read_json(files.scores, Results),
+    )
+    lengths = np.diff(run.values.episode_ends, prepend=0).tolist()
+    recorded = [(episode.id, episode.num_frames) for episode in episodes]
+    if not recorded or recorded != list(zip(run.values.episode_ids, lengths, strict=True)):
+        raise GoalwardError(
+            f"{files.path}: {files.episodes.name} and {files.values.name} are not of the same "
+            f"episodes; {_again(settings.made_by.command)}"
+        )
+    return run
+
+
+def _check_folder(files: RunFolder) -> None:
+    """That the folder is one of an evaluation, by a version whose files we can read."""
+    if not files.path.is_dir():
+        what = "is a file, not a folder" if files.path.exists() else "no such folder"
+        raise GoalwardError(f"{files.path}: {what}")
+    if not files.config.is_file():
+        raise GoalwardError(
+            f"{files.path}: is no folder of `goalward evaluate` (it has no {files.config.name}); "
+            "give the one that was its --out"
+        )
+    settings = read_toml(files.config)
+    found = settings.get(FORMAT_KEY)
+    if found == FORMAT:
+        return
+    made_by = settings.get("made_by")
+    made_by = made_by if isinstance(made_by, dict) else {}
+    version = str(made_by.get("goalward", "an unknown version"))
+    if isinstance(found, int) and found > FORMAT:
+        raise GoalwardError(
+            f"{files.path}: was written by a newer goalward ({version}); update this one to open it"
+        )
+    raise GoalwardError(
+        f"{files.path}: was written by goalward {version}, whose files this version does not read; "
+        f"{_again(str(made_by.get('command', '')))}, which keeps its networks and takes seconds"
+    )
+
+
+def _check_finished(files: RunFolder, command: str) -> None:
+    for file in (files.episodes, files.values, files.events, files.scores):
+        if not file.is_file():
+            raise GoalwardError(
+                f"{files.path}: is not finished (it has no {file.name} yet); {_again(command)} "
+                "goes on where it stopped"
+            )
+
+
+def _again(command: str) -> str:
+    return f"run `{command or 'goalward evaluate'}` again"
+
+
+# ---- settings and results -----------------------------------------------------------------------
+
+
+def write_run_settings(files: RunFolder, settings: RunSettings) -> None:
+    write_settings(files.config, settings)
+
+
+def write_results(
+    files: RunFolder, results: Results, events: Mapping[str, Sequence[Event]]
+) -> tuple[Path, ...]:
+    """Scores, truth and doubts as one file, events as another; both are named."""
+    write_json(files.scores, results)
+    write_events(files.events, events)
+    return files.scores, files.events
+
+
+# ---- episodes -----------------------------------------------------------------------------------
+
+
+def write_episodes(
+    files: RunFolder, episodes: Sequence[RunEpisode], policy: str
+) -> tuple[Path, ...]:
+    """The list of episodes, and the table of outcomes that `goalward compare` takes."""
+    # Tasks without a name are all one task, and need no column.
+    has_tasks = any(episode.task for episode in episodes)
+    rows = [_EPISODE_COLUMNS]
+    outcomes = [("policy", "episode", "outcome", "steps", *(("task",) if has_tasks else ()))]
+    for episode in episodes:
+        goal = "" if episode.goal_frame is None else str(episode.goal_frame)
+        # Steps of a success count to its goal, those of the others to where they ended.
+        steps = goal or str(episode.num_frames - 1)
+        held_out = "true" if episode.held_out else "false"
+        facts = (episode.id, episode.task, str(episode.outcome), str(episode.num_frames))
+        rows.append((*facts, goal, held_out, episode.fold))
+        task = (episode.task or "without a name",) if has_tasks else ()
+        outcomes.append((policy, episode.id, str(episode.outcome), steps, *task))
+    for path, table in ((files.episodes, rows), (files.outcomes, outcomes)):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(table)
+        with written_whole(path) as temporary:
+            temporary.write_text(text.getvalue(), encoding="utf-8")
+    return files.episodes, files.outcomes
+
+
+def read_episodes(path: Path) -> tuple[RunEpisode, ...]:
+    """What `write_episodes` wrote of the episodes."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            episodes = tuple(map(_read_episode, csv.DictReader(file)))
+    except (OSError, ValueError, KeyError, TypeError, csv.Error, RolloutError) as error:
+        raise GoalwardError(f"{path}: is no list of episodes ({error})") from error
+    seen: set[str] = set()
+    for episode in episodes:
+        if episode.id in seen:
+            raise GoalwardError(f"{path}: is no list of episodes (two are called {episode.id})")
+        seen.add(episode.id)
+    return episodes
+
+
+def _read_episode(row: Mapping[str, str]) -> RunEpisode:
+    episode = RunEpisode(
+        id=row["episode"],
+        task=row["task"],
+        outcome=Outcome(row["outcome"]),
+        num_frames=int(row["num_frames"]),
+        goal_frame=int(row["goal_frame"]) if row["goal_frame"] else None,
+        fold=row["fold"],
+    )
+    # An episode that could not have been recorded is an error there.
+    Episode(episode.id, episode.num_frames, episode.outcome, goal_frame=episode.goal_frame)
+    if row["held_out"] != ("true" if episode.held_out else "false"):
+        raise ValueError(f"episode {episode.id} is held out in one column and not in the other")
+    return episode
+
+
+# ---- values -------------------------------------------------------------------------------------
+
+
+def _read_table(path: Path) -> ValueTable:
+    """Values whose every number of steps is one; what is not would spread to all results."""
+    try:
+        values = read_values(path)
+        lengths = np.diff(values.episode_ends, prepend=0)
+        if len(lengths) != len(values.episode_ids) or lengths.min() < 1:
+            raise ValueError("episodes without a first frame")
+        is_bad = ~(values.steps_to_goal >= 0)
+    except (ValueError, TypeError, pa.ArrowException) as error:
+        raise GoalwardError(f"{path}: is no whole table of values ({error})") from error
+    if is_bad.any():
+        method, seed, row = np.argwhere(is_bad)[0].tolist()
+        position = int(np.searchsorted(values.episode_ends, row, side="right"))
+        frame = row - int(values.episode_ends[position] - lengths[position])
+        raise GoalwardError(
+            f"{path}: {values.methods[method]}, seed {values.seeds[seed]}: episode "
+            f"{values.episode_ids[position]}: {values.steps_to_goal[method, seed, row]} steps to "
+            f"go in frame {frame}"
+        )
+    return values

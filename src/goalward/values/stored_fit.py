@@ -1,0 +1,105 @@
+"""A finished fit on disk: `run.json` says who answers for what, networks are safetensors."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from goalward.errors import GoalwardError
+from goalward.files import written_whole
+from goalward.run_folder import RunFolder
+from goalward.training.checkpoint import (
+    nets_path,
+    read_nets,
+    runs_as_json,
+    runs_from_json,
+    write_nets,
+)
+from goalward.training.methods import METHODS, Method, known_methods, stages_by_name
+from goalward.training.nets import Nets
+from goalward.training.presets import Hyperparameters
+from goalward.training.runs import NetRun
+
+_FACTS = "run.json"
+_VERSION = 2
+# (method, seed, task, subset)
+Question = tuple[str, int, str, str]
+
+
+def write_fit(
+    folder: Path,
+    numbers: Hyperparameters,
+    methods: Sequence[Method],
+    answers: Mapping[Question, NetRun],
+    nets: Sequence[Nets],
+    feature_layout: str,
+) -> None:
+    for index, group in enumerate(nets):
+        write_nets(nets_path(folder, index), group)
+    facts = {
+        "version": _VERSION,
+        "hyperparameters": numbers.as_dict(),
+        "feature_layout": feature_layout,
+        "num_groups": len(nets),
+        "after": _steps_after(methods),
+        "answers": [
+            {
+                "method": method,
+                "seed": seed,
+                "task": task,
+                "subset": subset,
+                "run": runs_as_json((run,))[0],
+            }
+            for (method, seed, task, subset), run in answers.items()
+        ],
+    }
+    with written_whole(folder / _FACTS) as temporary:
+        temporary.write_text(json.dumps(facts, indent=1), encoding="utf-8")
+
+
+def read_fit(
+    folder: Path, given: Sequence[Method] = ()
+) -> tuple[Hyperparameters, tuple[Method, ...], dict[Question, NetRun], tuple[Nets, ...], str]:
+    """What `write_fit` wrote, in the order it takes; of methods that are known or given."""
+    if not (folder / _FACTS).is_file() and RunFolder(folder).networks.is_dir():
+        folder = RunFolder(folder).networks
+    try:
+        facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise GoalwardError(f"{folder}: holds no finished fit ({error})") from error
+    if facts.get("version") != _VERSION:
+        raise GoalwardError(f"{folder}: was written by another version of goalward")
+    known = known_methods(given)
+    names = tuple(dict.fromkeys(entry["method"] for entry in facts["answers"]))
+    for name in names:
+        if name not in known:
+            raise GoalwardError(
+                f"{folder}: holds networks of the method {name!r}, which is none of "
+                f"{', '.join(METHODS)}; give it: load(folder, methods=[...])"
+            )
+    methods = tuple(known[name] for name in names)
+    # Version 0.1.0 knew no steps after training.
+    stored_after = facts.get("after", {})
+    if stored_after != _steps_after(methods):
+        raise GoalwardError(
+            f"{folder}: was fitted with other steps after training ({_listed(stored_after)}) than "
+            f"its methods have now ({_listed(_steps_after(methods))}); fit it again"
+        )
+    stages = stages_by_name(known.values())
+    answers = {
+        (entry["method"], entry["seed"], entry["task"], entry["subset"]): runs_from_json(
+            [entry["run"]], stages
+        )[0]
+        for entry in facts["answers"]
+    }
+    nets = tuple(read_nets(nets_path(folder, i), stages) for i in range(facts["num_groups"]))
+    numbers = Hyperparameters(**facts["hyperparameters"])
+    return numbers, methods, answers, nets, str(facts.get("feature_layout", ""))
+
+
+def _steps_after(methods: Sequence[Method]) -> dict[str, str]:
+    """The names of the steps after training, by method."""
+    return {method.name: method.after.name for method in methods if method.after is not None}
+
+
+def _listed(steps: Mapping[str, str]) -> str:
+    return ", ".join(f"{method}: {step}" for method, step in steps.items()) or "none"

@@ -1,0 +1,57 @@
+"""A step is done only if its inputs and its files are what they were."""
+
+import numpy as np
+import pytest
+
+import goalward
+from goalward.runs.steps import Steps, data_digest
+
+
+@pytest.fixture
+def finished(tmp_path):
+    (tmp_path / "values").write_text("1 2 3")
+    Steps(tmp_path / "steps.json").finish("values", "inputs", [tmp_path / "values"])
+    return tmp_path
+
+
+def test_a_finished_step_is_remembered(finished):
+    steps = Steps(finished / "steps.json")
+    assert steps.is_done("values", "inputs")
+    assert not steps.is_done("values", "other inputs")
+    assert not steps.is_done("scores", "inputs")
+
+
+@pytest.mark.parametrize("damage", ["change", "remove", "notes", "empty notes", "wrong notes"])
+def test_changed_files_are_made_again(finished, damage):
+    if damage == "change":
+        (finished / "values").write_text("1 2 4")
+    elif damage == "remove":
+        (finished / "values").unlink()
+    elif damage == "notes":
+        (finished / "steps.json").write_text("{")
+    elif damage == "empty notes":
+        (finished / "steps.json").write_text("")
+    else:
+        (finished / "steps.json").write_text("[1]")
+    assert not Steps(finished / "steps.json").is_done("values", "inputs")
+
+
+def test_force_forgets(finished):
+    assert not Steps(finished / "steps.json", force=True).is_done("values", "inputs")
+
+
+def some_rollouts(**changes):
+    features = [np.full((3, 2), 0.5, np.float32), np.full((4, 2), 0.25, np.float32)]
+    settings = {"success": [True, False], "ids": ["a", "b"]} | changes
+    features[0][1, 1] = settings.pop("number", 0.5)
+    return goalward.from_arrays(features, **settings)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"number": 0.5001}, {"ids": ["a", "c"]}, {"success": [True, True]}, {"tasks": ["x", "y"]}],
+)
+def test_the_digest_of_data_sees_every_change(changes):
+    same = data_digest(some_rollouts())
+    assert data_digest(some_rollouts()) == same
+    assert data_digest(some_rollouts(**changes)) != same
