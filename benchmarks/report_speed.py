@@ -12,21 +12,28 @@ import shutil
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from goalward.config import PAPER_METHODS, EvaluationConfig
-from goalward.report.pages.files import write_report
-from goalward.rollouts.episode import Outcome
+from goalward.report.pages.files import write_pages
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.episode import Episode, Outcome
 from goalward.run_folder import RunFolder
-from goalward.values.finished_run import FinishedRun, RunEpisode
+from goalward.runs.results import judge
+from goalward.runs.run import Run
+from goalward.runs.settings import RunEpisode, RunSettings
+from goalward.runs.stored import write_run
+from goalward.values.events import table_events
 from goalward.values.table import ValueTable
 
 NUM_SEEDS = 3
 USUAL_FRAMES = 300
 REPEATS = 3
+JUDGED = 20
 
 
 def main() -> None:
@@ -40,7 +47,7 @@ def main() -> None:
 def measured(what: str, folder: Path, lengths: Sequence[int]) -> None:
     run = made_run(folder, lengths)
     started = time.perf_counter()
-    index = write_report(run, None, folder / "report")
+    index = write_pages(run, None, folder / "report")
     seconds = time.perf_counter() - started
     episodes = [file.stat().st_size for file in (folder / "report/data/episodes").iterdir()]
     table = (folder / "report/data/run.js").stat().st_size
@@ -96,20 +103,42 @@ def opening(page: Any, address: str) -> dict[str, float]:
     return {"answer": first, "table": table, "sorting": sort, "an episode": episode}
 
 
-def made_run(folder: Path, lengths: Sequence[int]) -> FinishedRun:
+def made_run(folder: Path, lengths: Sequence[int]) -> Run:
+    """A run of these episodes; judged by a few of them, as all would take minutes."""
+    config = EvaluationConfig(policy="synthetic", seeds=NUM_SEEDS)
+    few, their_values = made_values(lengths[:JUDGED])
+    judged, _ = judge(their_values, few, np.ones(len(few), dtype=np.bool_), config)
+    # Contact sheets of episodes worth watching take a second or two each: not what is measured.
+    policy = replace(judged.scores.policy, watch_first=())
+    rollouts, values = made_values(lengths)
+    goals = [episode.goal_frame for episode in rollouts]
+    events = table_events(values, values.methods[0], goals, ceiling=max(lengths) - 1)
+    run = Run(
+        folder=RunFolder(folder),
+        settings=RunSettings(config),
+        episodes=tuple(
+            RunEpisode(e.id, e.task, e.outcome, e.num_frames, e.goal_frame, "held out")
+            for e in rollouts
+        ),
+        values=values,
+        events=dict(zip(rollouts.ids, events, strict=True)),
+        results=replace(judged, scores=replace(judged.scores, policy=policy)),
+    )
+    write_run(run)
+    return run
+
+
+def made_values(lengths: Sequence[int]) -> tuple[Rollouts, ValueTable]:
     """Time-outs that slip and successes, in turn; every method and seed has noise of its own."""
     generator = np.random.default_rng(0)
-    folder.mkdir(parents=True)
-    episodes = tuple(
-        RunEpisode(
-            id=f"episode_{i:04d}",
-            task="put the red block into the bowl",
-            outcome=Outcome.TIME_OUT if i % 2 else Outcome.SUCCESS,
-            num_frames=length,
-            goal_frame=None if i % 2 else length - 1,
-            held_out=True,
-        )
-        for i, length in enumerate(lengths)
+    task = "put the red block into the bowl"
+    rollouts = Rollouts(
+        [
+            Episode(f"episode_{i:04d}", n, Outcome.TIME_OUT, None, task)
+            if i % 2
+            else Episode(f"episode_{i:04d}", n, Outcome.SUCCESS, n - 1, task)
+            for i, n in enumerate(lengths)
+        ]
     )
     curves = [
         np.where(np.arange(n) < n // 2, n - np.arange(n), (n if i % 2 else n - np.arange(n)))
@@ -118,20 +147,14 @@ def made_run(folder: Path, lengths: Sequence[int]) -> FinishedRun:
     smooth = np.concatenate(curves)
     noise = generator.normal(0, 4, (len(PAPER_METHODS), NUM_SEEDS, len(smooth)))
     steps = np.maximum(smooth + noise, 0).astype(np.float32)
-    return FinishedRun(
-        folder=RunFolder(folder),
-        settings={},
-        config=EvaluationConfig(policy="synthetic", seeds=NUM_SEEDS),
-        episodes=episodes,
-        values=ValueTable(
-            methods=PAPER_METHODS,
-            seeds=tuple(range(NUM_SEEDS)),
-            episode_ids=tuple(episode.id for episode in episodes),
-            episode_tasks=tuple(episode.task for episode in episodes),
-            episode_ends=np.cumsum(lengths),
-            raw_value=np.zeros_like(steps),
-            steps_to_goal=steps,
-        ),
+    return rollouts, ValueTable(
+        methods=PAPER_METHODS,
+        seeds=tuple(range(NUM_SEEDS)),
+        episode_ids=rollouts.ids,
+        episode_tasks=(task,) * len(rollouts),
+        episode_ends=rollouts.episode_ends,
+        raw_value=np.zeros_like(steps),
+        steps_to_goal=steps,
     )
 
 

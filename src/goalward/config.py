@@ -1,8 +1,8 @@
-"""What an evaluation depends on, as data; read and written as TOML."""
+"""What an evaluation depends on, as data; and TOML, which settings are written in."""
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,23 +44,6 @@ class EvaluationConfig:
             raise GoalwardError(
                 f"standard_horizon must be at least 1 step, got {self.standard_horizon}"
             )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Without what was left open: TOML has no word for none."""
-        settings = asdict(self) | {"methods": list(self.methods)}
-        return {name: value for name, value in settings.items() if value is not None}
-
-    @classmethod
-    def from_dict(cls, settings: Mapping[str, Any]) -> "EvaluationConfig":
-        known = {setting.name for setting in fields(cls)}
-        unknown = sorted(set(settings) - known)
-        if unknown:
-            raise GoalwardError(
-                f"no setting {', '.join(unknown)}; there are {', '.join(sorted(known))}"
-            )
-        given: dict[str, Any] = dict(settings)
-        given["methods"] = tuple(settings.get("methods", PAPER_METHODS))
-        return cls(**given)
 
 
 def toml_text(content: Mapping[str, Any]) -> str:

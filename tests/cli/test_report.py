@@ -1,7 +1,10 @@
 """`goalward report`: where the pages go, and what happens when the rollouts are gone."""
 
+import shutil
+
 import pytest
 
+from goalward.cli.console import telling
 from goalward.cli.report import report_command
 from goalward.errors import GoalwardError
 from report.pages.browser.demo_run import write_demo_run
@@ -17,8 +20,8 @@ def test_the_page_is_written_into_the_run_and_named(run, capsys):
     told = capsys.readouterr()
     assert told.out.strip() == str(run / "report" / "index.html")
     assert len(list((run / "report" / "videos").glob("*.mp4"))) == 4
-    # Two episodes prove nothing: the summary says so, and the page knows it.
-    assert '"is_doubted":true' in (run / "report" / "data" / "run.js").read_text()
+    # Two episodes prove nothing, and the page says so.
+    assert '"doubts":[[["strong","Do not rely' in (run / "report" / "data" / "run.js").read_text()
 
 
 def test_another_folder_and_no_videos(run, tmp_path, capsys):
@@ -28,23 +31,22 @@ def test_another_folder_and_no_videos(run, tmp_path, capsys):
 
 
 def test_rollouts_that_are_gone_are_a_warning(run, tmp_path, capsys):
-    config = (run / "config.toml").read_text()
     moved = tmp_path / "moved"
-    moved.mkdir()
-    for name in ("episodes.csv", "values.parquet", "scores.json", "summary.md"):
-        (moved / name).write_bytes((run / name).read_bytes())
+    shutil.copytree(run, moved, ignore=shutil.ignore_patterns("report"))
+    config = (moved / "config.toml").read_text()
     (moved / "config.toml").write_text(config.replace('path = "demo"', 'path = "/no/such/place"'))
-    report_command(moved)
+    with telling():
+        report_command(moved)
     told = capsys.readouterr()
-    assert "no pictures" in told.err
-    assert "--data" in told.err
+    assert told.err.startswith("warning: no pictures: /no/such/place: ")
+    assert told.err.endswith("give --data if the rollouts lie elsewhere\n")
     assert (moved / "report" / "index.html").is_file()
     with pytest.raises(GoalwardError, match="nowhere"):
         report_command(moved, data=tmp_path / "nowhere")
 
 
 def test_what_is_no_run_is_an_error(tmp_path):
-    with pytest.raises(GoalwardError, match="no folder of a finished"):
+    with pytest.raises(GoalwardError, match="is no folder of `goalward evaluate`"):
         report_command(tmp_path)
 
 

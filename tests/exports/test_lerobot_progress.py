@@ -156,9 +156,7 @@ def test_another_data_set_is_refused(run_folder, tmp_path):
     with pytest.raises(GoalwardError, match="episode 0 has 6 frames, in .*other it had 2"):
         export(run)
     for name in ("7", "demo_1", "²", "../0"):
-        run = told_run(
-            tmp_path / "other", longer, [*EPISODES, told(name, "time_out", None, [1.0])]
-        )
+        run = told_run(tmp_path / "other", longer, [*EPISODES, told(name, "time_out", None, [1.0])])
         with pytest.raises(GoalwardError, match="these are not the rollouts of that run"):
             export(run)
 

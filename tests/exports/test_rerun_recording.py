@@ -8,6 +8,7 @@ import av
 import numpy as np
 import pytest
 from PIL import Image
+from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 from rollout_files.lerobot import decoded
 
 import goalward
@@ -87,6 +88,18 @@ def test_events_are_text_and_marks(run_folder, tmp_path):
     assert content["/events"]["TextLog:text"][-1] == ["goal"]
     assert content["/events"]["frame"][-1] == 5
     assert content["/value/events/goal"]["Scalars:scalars"] == [[-1.0]]
+
+
+def test_events_are_those_of_the_method(tmp_path):
+    """One comes steadily nearer; to the other all is lost half-way."""
+    near, lost = countdown(40), np.where(np.arange(40) < 20, countdown(40), 39.0)
+    run, rollouts = drawn_run([drawn_episode("a", 40)], {"td": [near], "mc": [lost]}, tmp_path)
+    assert (len(run.events["a"]), len(run.events_by("mc")["a"])) == (0, 1)
+    run = replace(run, rollouts=rollouts)
+    for method, events in (("td", None), ("mc", [20])):
+        path = export(run, tmp_path / f"{method}.rrd", episodes="a", method=method).path
+        _, content = read_back(path)
+        assert content.get("/events", {}).get("frame") == events
 
 
 def test_methods_and_events_have_the_colours_they_have_in_figures(run_folder, tmp_path):

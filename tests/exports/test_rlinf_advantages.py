@@ -109,6 +109,13 @@ def test_labels_follow_the_rule(run_folder, tmp_path):
     assert [key for key, positive in found.items() if positive] == [(0, 1), (1, 3)]
 
 
+def test_advantages_are_those_of_the_method(run_folder, tmp_path):
+    path = export(run_folder, out=tmp_path / "a.parquet", method="mc").path
+    # Seeds say 5 steps and never: the mean value is that of 6, and the time limit is 5.
+    assert pq.read_table(path)["value_current"].to_pylist()[:3] == pytest.approx([-1, -1, -1])
+    assert json.loads(pq.read_schema(path).metadata[b"goalward"])["method"] == "mc"
+
+
 def test_in_place_it_goes_into_meta_under_its_tag(run_folder, data):
     written = export(run_folder, tag="goalward")
     assert written.path == data / "meta" / "advantages_goalward.parquet"

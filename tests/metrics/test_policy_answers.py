@@ -62,6 +62,15 @@ def test_time_outs_are_on_their_way_or_stuck_by_the_median_seed():
     assert found.in_time.count == 2
 
 
+def test_exactly_the_horizon_is_on_its_way_and_exactly_the_limit_in_time():
+    steps = np.array([[10.0, 11, 400, 401]])
+    episodes = endings(*[(1, -1, False)] * 4)
+    found = time_outs(steps, episodes, standard_horizon=10, time_limit=400)
+    assert (found.on_their_way.count, found.in_time.count) == (1, 3)
+    assert found.episodes == (0, 1, 2, 3)
+    assert found.steps_to_go == (10, 11, 400, 401)
+
+
 def test_failures_and_successes_are_no_time_outs():
     steps = np.array([[1.0, 1, 1]])
     episodes = endings((1, 0, False), (1, -1, True), (1, -1, False))

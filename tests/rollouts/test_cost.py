@@ -31,8 +31,8 @@ def test_inspecting_decodes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert inspect(goalward.read(root)).frames == 11
 
 
-def test_memory_stays_flat_over_100_000_frames(tmp_path: Path):
-    num_frames, num_episodes = 2500, 40
+def test_memory_stays_flat_over_25_000_frames(tmp_path: Path):
+    num_frames, num_episodes = 1000, 25
     root = write_lerobot(
         tmp_path,
         [make_episode(num_frames, i == 0, size=16, seed=0) for i in range(2)],
@@ -53,17 +53,18 @@ def test_memory_stays_flat_over_100_000_frames(tmp_path: Path):
         lines.append(lines[0].replace('"episode_index": 0', f'"episode_index": {index}'))
     (root / "meta/episodes.jsonl").write_text("\n".join(lines))
     rollouts = goalward.read(root)
-    assert rollouts.num_frames == 100_000
+    assert rollouts.num_frames == 25_000
     process, seen, warm = psutil.Process(), 0, 0
     for _, _, frames in rollouts.clips():
         for _frame in frames:
             seen += 1
-        if seen == 10_000:
+        if seen == 5_000:
             gc.collect()
             warm = process.memory_info().rss
     gc.collect()
-    assert seen == 100_000
-    assert process.memory_info().rss - warm < 16 * 2**20
+    assert seen == 25_000
+    # 150 bytes a frame, of which one alone has 768; measured are 0.1 MB at most.
+    assert process.memory_info().rss - warm < 3 * 2**20
 
 
 def test_decoding_costs_no_more_than_bare_pyav(tmp_path: Path):

@@ -64,14 +64,14 @@ def frames(rollouts):
 
 @pytest.fixture(scope="session")
 def begun(frames):
-    """The problem of one run of a method and its state before the first batch."""
+    """The problem of the runs of a method, one per seed, and its state before the first batch."""
 
-    def begin(method="liveness-nb", **options):
+    def begin(method="liveness-nb", seeds=(0,), **options):
         small = {"width": 8, "num_layers": 3, "batch_size": 16, "num_steps": 12}
         numbers = Hyperparameters(**small | options).for_horizon(10)
-        run = plan_run(frames, METHODS[method], 0, range(8), numbers)
+        runs = [plan_run(frames, METHODS[method], seed, range(8), numbers) for seed in seeds]
         rows = FeatureRows(frames.features, torch.device("cpu"))
-        problem = problem_of(frames, rows, [run], {}, numbers, torch.float32)
+        problem = problem_of(frames, rows, runs, {}, numbers, torch.float32)
         return problem, initial_state(problem)
 
     return begin

@@ -227,3 +227,14 @@ def test_a_step_cannot_leave_the_range_of_its_stage(rollouts, small):
     assert set(value[0, ::2]) == {0.0}
     assert set(value[0, 1::2]) == {-1.0}
     assert value.dtype == np.float32
+
+
+def test_a_step_that_remembers_nothing_is_applied_after_loading_too(rollouts, small, tmp_path):
+    together = Method("together", (MC,), after=Noting())
+    fitted = fit(rollouts, together, seeds=2, **small)
+    fitted.save(tmp_path)
+    first, second = (
+        values(one, rollouts, "together") for one in (fitted, load(tmp_path, methods=[together]))
+    )
+    assert np.array_equal(first[0], first[1])
+    assert np.array_equal(first, second)

@@ -1,6 +1,7 @@
 """Trainings on disk: what can be gone on with, and what cannot be read or written, in words."""
 
 import json
+import logging
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,10 @@ from goalward import GoalwardError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
 from goalward.training import checkpoint
+from goalward.training import fit as training_loop
 from goalward.training.checkpoint import read_tensors, write_tensors
 from goalward.training.fit import Pace
+from goalward.training.step import evaluate
 from goalward.values.fitted import fit, load
 
 
@@ -107,3 +110,44 @@ def test_networks_of_version_0_1_0_have_no_log(rollouts, small, tmp_path: Path):
     assert again.log.curves == ()
     values = [one.predict(rollouts).raw_value for one in (fitted, again)]
     assert np.array_equal(*values)
+
+
+def test_a_crash_loses_no_more_than_was_trained_since_the_last_save(
+    rollouts, small, tmp_path: Path, caplog
+):
+    def crash(now):
+        if now.steps == 8:
+            raise RuntimeError
+
+    always = {"on_progress": crash, "pace": Pace(report_s=0.0, save_s=-1.0)}
+    with pytest.raises(RuntimeError):
+        fit(rollouts, "td", seeds=1, checkpoint=tmp_path, **always, **small)
+    caplog.set_level(logging.INFO, logger="goalward.training")
+    fitted = fit(rollouts, "td", seeds=1, checkpoint=tmp_path, **small)
+    # It crashed while the fourth batch was reported, before it was saved.
+    assert "going on after batch 3 of 6" in caplog.messages
+    whole = fit(rollouts, "td", seeds=1, **small)
+    values = [one.predict(rollouts).raw_value for one in (fitted, whole)]
+    assert np.array_equal(*values)
+
+
+def test_an_interrupt_while_held_out_episodes_are_scored_loses_no_score(
+    rollouts, small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    options = small | {"held_out_fraction": 0.34, "evaluations": 6}
+    whole = fit(rollouts, "mc", seeds=1, **options)
+    scored = 0
+
+    def stop_at_the_third(problem, state):
+        nonlocal scored
+        scored += 1
+        if scored == 3:
+            raise KeyboardInterrupt
+        evaluate(problem, state)
+
+    monkeypatch.setattr(training_loop, "evaluate", stop_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        often = Pace(report_s=0.0, save_s=-1.0)
+        fit(rollouts, "mc", seeds=1, checkpoint=tmp_path, pace=often, **options)
+    fitted = fit(rollouts, "mc", seeds=1, checkpoint=tmp_path, **options)
+    assert fitted.log == whole.log

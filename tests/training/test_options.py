@@ -13,11 +13,11 @@ from goalward.training.runs import plan_run
 from goalward.values.fitted import fit
 
 ENOUGH = {
-    "width": 16,
+    "width": 8,
     "num_layers": 2,
-    "batch_size": 64,
-    "num_steps": 400,
-    "learning_rate": 1e-2,
+    "batch_size": 32,
+    "num_steps": 160,
+    "learning_rate": 3e-2,
     "held_out_fraction": 0.0,
     "discount": 0.9,
     "device": "cpu",
@@ -42,12 +42,12 @@ def test_an_open_time_out_teaches_nothing_at_its_last_frame():
     numbers = {"td_discount": 0.9, "td_normaliser": 10.0, "mc_normaliser": 10.0}
     left_open = crossing(time_out="open", **numbers)
     terminal = crossing(time_out="terminal", **numbers)
-    assert left_open["liveness-nb"] == pytest.approx(-0.8, abs=0.05)
-    assert terminal["liveness-nb"] == pytest.approx((-0.8 + 1) / 2, abs=0.05)
-    assert left_open["td"] == pytest.approx(-0.1, abs=0.03)
-    assert terminal["td"] == pytest.approx((-0.1 - 1) / 2, abs=0.03)
+    assert left_open["liveness-nb"] == pytest.approx(-0.8, abs=0.15)
+    assert terminal["liveness-nb"] == pytest.approx((-0.8 + 1) / 2, abs=0.15)
+    assert left_open["td"] == pytest.approx(-0.1, abs=0.1)
+    assert terminal["td"] == pytest.approx((-0.1 - 1) / 2, abs=0.1)
     # What does not go through the network has a target everywhere: -1/10 and -1/2.
-    assert left_open["mc"] == terminal["mc"] == pytest.approx(-0.3, abs=0.03)
+    assert left_open["mc"] == terminal["mc"] == pytest.approx(-0.3, abs=0.1)
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_standardised_features_may_have_any_scale(rollouts, small):
     moved = rollouts.with_features(1000 * rollouts.features + 500)
 
     def values(of, **options):
-        return fit(of, "mc", seeds=1, **small | options).predict(of).raw_value
+        return fit(of, "mc", seeds=4, **small | options).predict(of).raw_value
 
-    np.testing.assert_allclose(values(moved), values(rollouts), atol=1e-3)
+    np.testing.assert_allclose(values(moved), values(rollouts), atol=1e-5)
     plain, plain_moved = (values(of, standardise=False) for of in (rollouts, moved))
     assert np.abs(plain - plain_moved).max() > 0.1
 
@@ -120,9 +120,16 @@ def test_folds_are_even_and_every_episode_is_left_out_once(frames, folds):
     assert [anchor.fold for anchor in run.anchors] == list(range(folds))
     assert sorted(e for fold in left_out for e in fold) == list(range(8))
     assert {len(fold) for fold in left_out} <= {8 // folds, -(-8 // folds)}
-    # Two time-outs in each of two folds, and not all four in one.
-    if folds == 2:
-        assert all(sum(e in (1, 3, 5, 7) for e in fold) == 2 for fold in left_out)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_folds_have_every_outcome_in_the_same_proportion(frames, seed):
+    numbers = Hyperparameters(cross_fit=2).for_horizon(10)
+    run = plan_run(frames, METHODS["liveness"], seed, range(8), numbers)
+    for anchor in run.anchors:
+        kept = [str(frames.endings.outcomes[episode]) for episode in anchor.episodes]
+        assert kept.count("time_out") == 2
+        assert kept.count("success") in (1, 2)
 
 
 def test_more_folds_than_episodes(frames):

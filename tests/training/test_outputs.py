@@ -106,10 +106,10 @@ def test_the_chance_of_hazards_adds_up_over_steps():
 
 
 def test_the_chance_of_bins_is_their_mass_up_to_so_many_steps():
-    """Bins 200, 149 and 0 of normaliser 400 stand for 0, 102 and never; a third on each."""
+    """Bins 200, 57 and 0 of normaliser 400 stand for 0, 286 and never; a third on each."""
     chance = BINS.chance(NUMBERS, CPU, steps_of_bins)
-    outputs = certain_bin(200, 149, 0)
-    within = [chance(outputs, NO_STEPS, n).item() for n in (0, 101, 102, 399, 10_000)]
+    outputs = certain_bin(200, 57, 0)
+    within = [chance(outputs, NO_STEPS, n).item() for n in (0, 285, 286, 399, math.inf)]
     np.testing.assert_allclose(within, [1 / 3, 1 / 3, 2 / 3, 2 / 3, 2 / 3], rtol=1e-5)
     assert chance(certain_bin(200, 199), NO_STEPS, 2).item() == 1
 
@@ -118,6 +118,7 @@ def test_a_value_is_sure_of_its_steps():
     chance = VALUE.chance(NUMBERS, CPU, steps_of_bins)
     steps = torch.tensor([[0.0, 7.0, 7.5, math.inf]])
     assert chance(torch.zeros(1, 4, 1), steps, 7).tolist() == [[1, 1, 0, 0]]
+    assert chance(torch.zeros(1, 4, 1), steps, math.inf).tolist() == [[1, 1, 1, 0]]
 
 
 @pytest.fixture(scope="module")

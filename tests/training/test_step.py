@@ -5,7 +5,6 @@ import pytest
 import torch
 from torch.nn import functional
 
-from goalward.training.adam import adam_step, adam_step_with_copy
 from goalward.training.step import (
     draw,
     evaluate,
@@ -15,7 +14,6 @@ from goalward.training.step import (
     targets,
     train_batch,
 )
-from goalward.training.value_net import NetShape, initial_weights, net_outputs
 
 LIVENESS_DISCOUNT = 1 - 1.75 / 10
 
@@ -208,12 +206,26 @@ def test_the_lagged_network_moves_its_share_of_the_way_at_each_period(begun):
 
 def test_held_out_loss_is_against_the_exact_value(begun, frames):
     """A constant 0.3 against 1 - 2 discount^k before goals, 1 where none follows."""
-    problem, state = begun(held_out_fraction=0.34)
+    problem, state = begun(held_out_fraction=0.34, seeds=range(4))
     constant(folder(state, "weights"), 0.3)
-    held_out = frames.frames_of(problem.runs[0].held_out)
+    held_out = [frames.frames_of(run.held_out) for run in problem.runs]
+    # Every run has the mean over its own frames, however many the others hold out.
+    assert len({frames.sum() for frames in held_out}) > 1
     exact = np.where(frames.reached, 1 - 2 * LIVENESS_DISCOUNT**frames.steps, 1.0)
-    loss = score_held_out(problem, state)
-    assert loss.item() == pytest.approx(((0.3 - exact[held_out]) ** 2).mean(), rel=1e-5)
+    expected = [((0.3 - exact[own]) ** 2).mean() for own in held_out]
+    np.testing.assert_allclose(score_held_out(problem, state), expected, rtol=1e-5)
+
+
+def test_every_run_keeps_its_own_best_weights(begun, frames):
+    problem, state = begun(held_out_fraction=0.34, seeds=range(2))
+    exact = np.where(frames.reached, 1 - 2 * LIVENESS_DISCOUNT**frames.steps, 1.0)
+    best = [float(exact[frames.frames_of(run.held_out)].mean()) for run in problem.runs]
+    for first, second in ((0.0, 0.5), (0.5, 0.0)):
+        constant(folder(state, "weights"), 0.0)
+        state["weights/bias_2"][0] = best[0] + first
+        state["weights/bias_2"][1] = best[1] + second
+        score_held_out(problem, state)
+    assert state["best/bias_2"].flatten().tolist() == pytest.approx(best)
 
 
 def test_the_best_weights_are_kept_and_not_the_last(begun, frames):
@@ -249,41 +261,3 @@ def test_without_held_out_episodes_the_log_has_the_loss_alone(begun):
     evaluate(problem, state)
     assert state["log/loss"][0, 1] == 0.5
     assert state["log/held_out_loss"].isnan().all()
-
-
-# ---- the parts --------------------------------------------------------------------------------
-
-
-def test_networks_side_by_side_are_those_written_down():
-    generators = [torch.Generator().manual_seed(seed) for seed in (1, 2)]
-    weights = initial_weights(NetShape(4, 2, width=6, num_layers=3), generators)
-    for name, tensor in weights.items():
-        if name.startswith(("gain", "shift")):
-            tensor.uniform_(-1, 1, generator=generators[0])
-    inputs = torch.randn(2, 5, 4, generator=generators[0])
-    outputs = net_outputs(weights, inputs)
-    for run in range(2):
-        alone = {name: tensor[run : run + 1] for name, tensor in weights.items()}
-        torch.testing.assert_close(outputs[run], plain_net(alone, inputs[run]))
-        torch.testing.assert_close(net_outputs(alone, inputs[run : run + 1])[0], outputs[run])
-
-
-def test_both_steps_of_adam_are_torchs():
-    generator = torch.Generator().manual_seed(0)
-    first = torch.randn(3, 4, generator=generator)
-    leaf = first.clone().requires_grad_()
-    adam = torch.optim.Adam([leaf], lr=0.01)
-    plain, copied, copy = first.clone(), first.clone(), torch.zeros(3, 4)
-    moments = [torch.zeros(3, 4) for _ in range(4)]
-    for step in range(3):
-        leaf.grad = torch.randn(3, 4, generator=generator)
-        adam.step()
-        rate = torch.tensor(0.01)
-        count = torch.tensor(float(step))
-        adam_step([plain], [leaf.grad], moments[:1], moments[1:2], [count], rate)
-        adam_step_with_copy(
-            copied, leaf.grad, moments[2], moments[3], torch.tensor(step + 1.0), rate, copy
-        )
-    torch.testing.assert_close(plain, leaf.detach())
-    torch.testing.assert_close(copied, leaf.detach())
-    assert torch.equal(copy, copied)

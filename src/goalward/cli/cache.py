@@ -8,8 +8,6 @@ from cyclopts import App, Parameter
 from rich.table import Table
 
 from goalward.cli.console import output_console, plain
-from goalward.embeddings.cache import cache_folder
-from goalward.embeddings.cache_upkeep import cache_uses, prune
 from goalward.errors import GoalwardError
 
 cache_app = App(name="cache", help="Show what the embedding cache holds, and make room in it.")
@@ -26,6 +24,9 @@ def list_command(*, cache: Path | None = None) -> None:
     cache
         The folder of the cache. Default: GOALWARD_CACHE, else the platform's cache folder.
     """
+    from goalward.embeddings.cache import cache_folder
+    from goalward.embeddings.cache_upkeep import cache_uses
+
     console = output_console()
     uses = cache_uses(cache)
     if not uses:
@@ -62,6 +63,9 @@ def size_command(
     in_bytes
         A number and nothing else, for machines.
     """
+    from goalward.embeddings.cache import cache_folder
+    from goalward.embeddings.cache_upkeep import cache_uses
+
     uses = cache_uses(cache)
     num_bytes = sum(use.num_bytes for use in uses)
     if in_bytes:
@@ -108,6 +112,8 @@ def prune_command(
     """
     if all_ == (encoder is not None or unused_days is not None or max_size is not None):
         raise GoalwardError("say what may go: --unused-days, --max-size, --encoder, or --all alone")
+    from goalward.embeddings.cache_upkeep import prune
+
     removed = prune(
         cache,
         encoder=encoder,

@@ -1,9 +1,11 @@
 """`goalward inspect`: what a data set of rollouts holds."""
 
+from __future__ import annotations
+
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -14,13 +16,14 @@ from goalward.cli.console import error_console, output_console, plain
 from goalward.cli.read_arguments import ReadArguments
 from goalward.files import written_whole
 from goalward.progress import progress_bar
-from goalward.rollouts.contact_sheet import contact_sheet
-from goalward.rollouts.dataset import Rollouts
-from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import counted, some_of
-from goalward.rollouts.inspection import Inspection, TaskFacts, inspect
 
-_COLOURS = {Outcome.SUCCESS: "green", Outcome.TIME_OUT: "yellow", Outcome.FAILURE: "red"}
+if TYPE_CHECKING:
+    from goalward.rollouts.dataset import Rollouts
+    from goalward.rollouts.inspection import Inspection, TaskFacts
+
+# Of outcomes.
+_COLOURS = {"success": "green", "time_out": "yellow", "failure": "red"}
 _MOST_TASKS = 12
 
 
@@ -58,6 +61,8 @@ def inspect_command(
         Draw a contact sheet into this file (png or jpg).
     """
     rollouts = reading.read(path)
+    from goalward.rollouts.inspection import inspect
+
     facts = inspect(rollouts)
     console = output_console()
     if json_output:
@@ -114,9 +119,9 @@ def _print_facts(facts: Inspection, console: Console) -> None:
 
 def _outcomes(facts: Inspection | TaskFacts) -> Text:
     parts = [
-        (facts.successes, "success", Outcome.SUCCESS),
-        (facts.time_outs, "time-out", Outcome.TIME_OUT),
-        (facts.failures, "failure", Outcome.FAILURE),
+        (facts.successes, "success", "success"),
+        (facts.time_outs, "time-out", "time_out"),
+        (facts.failures, "failure", "failure"),
     ]
     return Text(", ").join(
         Text(f"{count} {word}", _COLOURS[outcome]) for count, word, outcome in parts if count
@@ -166,6 +171,8 @@ def _print_episodes(rollouts: Rollouts, console: Console) -> None:
 
 
 def _draw(rollouts: Rollouts, path: Path, console: Console) -> None:
+    from goalward.rollouts.contact_sheet import contact_sheet
+
     with progress_bar("drawing episodes") as update:
         sheet = contact_sheet(rollouts, on_episode=update)
     with written_whole(path) as temporary:

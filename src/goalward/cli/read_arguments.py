@@ -1,13 +1,14 @@
 """The options of every command that reads rollouts."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from goalward.progress import progress_bar
-from goalward.rollouts.dataset import Rollouts
-from goalward.rollouts.readers import read
+
+if TYPE_CHECKING:
+    from goalward.rollouts.dataset import Rollouts
 
 # `a,b` and a repeated option both work; an empty text means none.
 CommaList = Annotated[
@@ -45,6 +46,9 @@ class ReadArguments:
     strict: Annotated[bool, Parameter(negative=())] = False
     """Fail on the first damaged episode instead of leaving it out."""
 
-    def read(self, path: str) -> Rollouts:
+    def read(self, path: str) -> "Rollouts":
+        # Readers of videos and tables take half a second to import: only who reads pays.
+        from goalward.rollouts.readers import read
+
         with progress_bar("reading") as update:
             return read(path, **vars(self), on_progress=update)

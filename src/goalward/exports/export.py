@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import goalward
 from goalward.errors import GoalwardError, argument
 from goalward.exports.csv_table import FILE as CSV_FILE
 from goalward.exports.csv_table import export_csv
@@ -24,6 +23,7 @@ from goalward.exports.tools import TOOLS, Tool, tools_that_take
 from goalward.exports.written import Written, episode_paths, optimism_note
 from goalward.progress import progress_bar
 from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.embedded import is_embedded
 from goalward.runs.run import Run
 from goalward.runs.stored import open_run
 
@@ -174,7 +174,7 @@ class _Export:
 
     def _frames(self) -> LeRobotFrames:
         root = self.run.data_path(self.data)
-        if self.in_place and Path(goalward.__file__).parent in root.resolve().parents:
+        if self.in_place and is_embedded(root):
             raise GoalwardError(
                 f"the rollouts that come with goalward are not changed; use {argument('out')}"
             )

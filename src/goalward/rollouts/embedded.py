@@ -15,3 +15,12 @@ def located(path: str | Path) -> Path:
     if str(path) == DEMO and not Path(path).exists():
         return _FOLDER
     return Path(path)
+
+
+def is_embedded(path: Path) -> bool:
+    """Whether rollouts are those of the package, which nobody should change.
+
+    >>> is_embedded(located("demo")), is_embedded(located("my_rollouts"))
+    (True, False)
+    """
+    return path.resolve() == _FOLDER.resolve()

@@ -132,8 +132,10 @@ def write_episodes(
     """The list of episodes, and the table of outcomes that `goalward compare` takes."""
     # Tasks without a name are all one task, and need no column.
     has_tasks = any(episode.task for episode in episodes)
-    rows = [_EPISODE_COLUMNS]
-    outcomes = [("policy", "episode", "outcome", "steps", *(("task",) if has_tasks else ()))]
+    rows: list[tuple[str, ...]] = [_EPISODE_COLUMNS]
+    outcomes: list[tuple[str, ...]] = [
+        ("policy", "episode", "outcome", "steps", *(("task",) if has_tasks else ()))
+    ]
     for episode in episodes:
         goal = "" if episode.goal_frame is None else str(episode.goal_frame)
         # Steps of a success count to its goal, those of the others to where they ended.

@@ -157,9 +157,8 @@ def learn_after(
         for run, here, value in zip(runs, rows, values, strict=True)
     ]
     learned = dict(zip(runs, method.after.learn(judged, numbers), strict=True))
-    before = nets.after.get(method.name, [{}] * len(nets.runs))
-    both = [learned.get(run, known) for run, known in zip(nets.runs, before, strict=True)]
-    after = {**nets.after, method.name: both}
+    known = zip(nets.runs, nets.learned(method.name), strict=True)
+    after = {**nets.after, method.name: [learned.get(run, before) for run, before in known]}
     return [replace(one, after=after) if one is nets else one for one in trained]
 
 

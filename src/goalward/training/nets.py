@@ -57,6 +57,10 @@ class Nets:
     def input_size(self) -> int:
         return self.mean.shape[-1]
 
+    def learned(self, method: str) -> Sequence[Learned]:
+        """What a method's step after training learned of each run, which may be nothing."""
+        return self.after.get(method, [{}] * len(self.runs))
+
     def select(self, runs: Sequence[NetRun]) -> "Nets":
         """The networks of these runs, in this order; without their log."""
         chosen = [self.runs.index(run) for run in runs]

@@ -29,7 +29,7 @@ ChanceOf = Callable[[Tensor, Tensor, float], Tensor]
 # values -> steps to the goal
 StepsOf = Callable[[FloatArray], FloatArray]
 
-# 0.255 * 400 is a little more than 102.
+# The bin at -0.715 stands for a little more than 286 steps of 400.
 _ROUNDING = 1e-6
 
 
@@ -56,6 +56,11 @@ class Output:
     chance: Callable[[Hyperparameters, torch.device, StepsOf], ChanceOf]
 
 
+def _within(steps: Tensor, num_steps: float) -> Tensor:
+    """Never (inf) is not within any number of steps, be it infinite."""
+    return (steps <= num_steps) & steps.isfinite()
+
+
 # ---- value: the number itself, by squared error -----------------------------------------------
 
 
@@ -66,7 +71,7 @@ def _squared_loss(outputs: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 def _certain(outputs: Tensor, steps: Tensor, num_steps: float) -> Tensor:
     """A number without a spread is sure of itself: 1 where it says no more steps than these."""
-    return (steps <= num_steps).float()
+    return _within(steps, num_steps).float()
 
 
 VALUE = Output(
@@ -93,7 +98,7 @@ def _bins_chance(numbers: Hyperparameters, device: torch.device, steps_of: Steps
     bin_steps = torch.from_numpy(steps_of(bin_centres(np.zeros(1)))).to(device)
 
     def chance(outputs: Tensor, steps: Tensor, num_steps: float) -> Tensor:
-        within = bin_steps <= num_steps + _ROUNDING
+        within = _within(bin_steps, num_steps + _ROUNDING)
         return (outputs.softmax(-1) * within).sum(-1).clamp(max=1.0)
 
     return chance

@@ -143,7 +143,7 @@ class Fitted:
                 runs = [self.answers[method.name, seed, task, subset] for seed in self.seeds]
                 nets = nets_of(runs[0], self.nets).select(runs)
                 value = frame_values(nets, rows, self.numbers)
-                value = method.finished(value, nets.after.get(method.name, ()), self.numbers)
+                value = method.finished(value, nets.learned(method.name), self.numbers)
                 steps = method.steps(value, self.numbers)
                 yield _Judgement(index, method, here, rows, nets, value, steps)
 

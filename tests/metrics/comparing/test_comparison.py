@@ -112,6 +112,16 @@ def test_many_policies_are_corrected_together(tmp_path):
     assert [p.letters for p in found.policies] == ["b", "b", "a"]
 
 
+def test_what_is_clear_for_one_pair_need_not_be_for_three(tmp_path):
+    """20 and 29 of 40 differ at 5 % if nobody else was compared."""
+    rows = [outcome_rows(name, wins, 40) for name, wins in (("a", 20), ("b", 29), ("c", 25))]
+    assert compared(tmp_path, *rows[:2]).pairs[0].better == "b"
+    found = compared(tmp_path, *rows)
+    assert found.pairs[0].p_value < 0.05 < found.pairs[0].adjusted_p_value
+    assert [pair.better for pair in found.pairs] == [None] * 3
+    assert {policy.letters for policy in found.policies} == {"a"}
+
+
 def test_rows_sorted_by_outcome_fool_nobody(tmp_path):
     def rows(policy, successes):
         return sorted(outcome_rows(policy, successes, 40), key=lambda row: not row["success"])

@@ -26,6 +26,20 @@ def test_states_that_only_some_share(tmp_path):
         compared(tmp_path, outcome_rows("a", 2, 4), outcome_rows("b", 2, 4), paired=True)
 
 
+def test_states_of_the_larger_policy_alone_are_left_out_aloud(tmp_path):
+    first = outcome_rows("a", 20, 40, initial_state=lambda i: i)
+    second = outcome_rows("b", 10, 30, initial_state=lambda i: i)
+    found = compared(tmp_path, first, second, paired=True)
+    assert found.notes[0].endswith("as not every policy started there: episodes 10 of a")
+    assert not compared(tmp_path, first, second).paired
+
+
+def test_an_episode_without_a_state_pairs_none():
+    first = played("a", (True, "x", "0"), (False, "x", None))
+    second = played("b", (True, "x", "0"), (False, "x", "1"))
+    assert matched_episodes(OutcomeTable((first, second))) == ()
+
+
 def test_one_state_several_times_pairs_by_seed(tmp_path):
     keys = {"initial_state": lambda i: i % 5, "seed": lambda i: i // 5}
     found = compared(tmp_path, outcome_rows("a", 5, 20, **keys), outcome_rows("b", 15, 20, **keys))
@@ -72,6 +86,19 @@ def test_pairs_by_state_come_in_the_order_in_which_the_later_policy_got_there():
     (meeting,) = meetings_by_start(table, matched)
     assert meeting.succeeded == [(True, False), (True, True)]
     assert meeting.won_alone == (1, 0)
+
+
+def test_pairs_by_task_come_in_the_order_in_which_they_were_complete():
+    """In x only b's third episode made the pair, in y a's second did."""
+    first = played("a", (True, "x", None), (False, "y", None))
+    second = played("b", (True, "y", None), (True, "y", None), (False, "x", None))
+    (meeting,) = meetings_by_task(OutcomeTable((first, second)), [])
+    assert [(a.episode, b.episode) for a, b in meeting.together] == [("1", "0"), ("0", "2")]
+    assert meeting.succeeded == [(False, True), (True, False)]
+    # Both pairs complete at once: then as the first policy met the tasks.
+    second = played("b", (True, "y", None), (False, "x", None))
+    (meeting,) = meetings_by_task(OutcomeTable((first, second)), [])
+    assert [(a.episode, b.episode) for a, b in meeting.together] == [("0", "1"), ("1", "0")]
 
 
 def test_tasks_pair_the_first_with_the_first_and_leave_some_alone():

@@ -2,6 +2,7 @@
 
 import pytest
 from rollout_files.outcomes import outcome_rows, table_of
+from scipy import stats
 
 from goalward.metrics.comparing.comparison import compare
 from goalward.metrics.comparing.steps_comparison import success_curves
@@ -17,6 +18,42 @@ def test_a_policy_that_never_succeeds_has_no_steps_to_compare(tmp_path):
     assert found.pairs[0].steps is None
     assert found.policies[0].mean_steps == 100
     assert found.policies[0].mean_steps_interval is None
+
+
+def test_means_and_their_intervals_by_hand(tmp_path):
+    """Steps 50, 51, 52 and a time-out at 100; 30, 31, 32, 33: t intervals, cut to the horizon."""
+    found = compared(
+        tmp_path, outcome_rows("a", 3, 4), outcome_rows("b", 4, 4, steps=30), level=0.9
+    )
+    slow, fast = [50, 51, 52, 100], [30, 31, 32, 33]
+    a, b = found.policies
+    assert (a.mean_steps, b.mean_steps) == pytest.approx((63.25, 31.5))
+    # Student's table: 2.353 for 3 degrees of freedom.
+    reach = 2.3534 * stats.sem(slow)
+    assert a.mean_steps_interval == pytest.approx((63.25 - reach, 63.25 + reach), abs=0.01)
+    wide = compared(tmp_path, outcome_rows("a", 3, 4), outcome_rows("b", 4, 4, steps=30))
+    assert wide.policies[0].mean_steps_interval[1] == 100
+    steps = found.pairs[0].steps
+    assert (steps.first_mean, steps.second_mean) == pytest.approx((63.25, 31.5))
+    welch = stats.ttest_ind(fast, slow, equal_var=False).confidence_interval(0.9)
+    assert steps.interval == pytest.approx((welch.low, welch.high))
+
+
+def test_tasks_in_equal_shares_are_compared(tmp_path):
+    """Twice as many rollouts of either task are no other mixture; one more of one of them is."""
+
+    def rows(policy, easy, hard):
+        return [
+            {**row, "task": task, "episode": f"{task} {row['episode']}"}
+            for task, total in (("easy", easy), ("hard", hard))
+            for row in outcome_rows(policy, total // 2 + 1, total)
+        ]
+
+    same = compared(tmp_path, rows("a", 6, 3), rows("b", 12, 6))
+    assert same.pairs[0].steps is not None
+    other = compared(tmp_path, rows("a", 6, 3), rows("b", 12, 7))
+    assert other.pairs[0].steps is None
+    assert "are spread differently over the tasks" in other.notes[0]
 
 
 def test_time_outs_before_the_horizon_are_noted(tmp_path):

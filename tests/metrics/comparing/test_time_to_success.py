@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from goalward import Outcome
 from goalward.metrics.comparing.time_to_success import (
@@ -120,6 +121,37 @@ def test_pairs_cancel_what_they_share():
     paired = restricted_mean_difference(first, second, paired=True)
     assert paired.difference == apart.difference
     assert apart.upper > 0 > paired.upper
+
+
+FIRST, SECOND = [30, 50, 52, 90, 61], [20, 44, 49, 70, 35]
+
+
+@pytest.mark.parametrize("level", [0.95, 0.8])
+@pytest.mark.parametrize("num", [2, 5])
+def test_intervals_are_those_of_student_and_welch(level, num):
+    """Every episode succeeds, so that the means are plain and SciPy's intervals hold."""
+    first, second = FIRST[:num], SECOND[:num]
+    means = [restricted_mean(success_times([SUCCESS] * num, s, 100)) for s in (first, second)]
+    found = restricted_mean_difference(*means, paired=False, level=level)
+    welch = stats.ttest_ind(second, first, equal_var=False).confidence_interval(level)
+    assert (found.lower, found.upper) == pytest.approx((welch.low, welch.high))
+    found = restricted_mean_difference(*means, paired=True, level=level)
+    student = stats.ttest_rel(second, first).confidence_interval(level)
+    assert (found.lower, found.upper) == pytest.approx((student.low, student.high))
+
+
+def test_one_policy_without_success_is_slower():
+    """Four of four succeed before anyone else does; the log-rank test by hand.
+
+    Of 8, 7, 6 and 5 still running one succeeds each time, expected 4/8, 3/7, 2/6 and 1/5 of the
+    first policy, with the variance of as many coins.
+    """
+    first = success_times([SUCCESS] * 4, [1, 2, 3, 4], 9)
+    second = success_times([TIME_OUT] * 4, [9] * 4, 9)
+    chances = np.array([4 / 8, 3 / 7, 2 / 6, 1 / 5])
+    statistic = (4 - chances.sum()) ** 2 / (chances * (1 - chances)).sum()
+    for order in ((first, second), (second, first)):
+        assert log_rank(*order) == pytest.approx(stats.chi2.sf(statistic, 1))
 
 
 def test_no_claim_without_spread():

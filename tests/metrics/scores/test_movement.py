@@ -75,8 +75,8 @@ def test_nothing_to_look_at():
 
 def test_weighed_median():
     median = EpisodeMedian(np.array([[5.0, 1, INF, 3]]))
-    weights = np.array([[1.0, 1, 1, 1], [1, 0, 1, 1], [0, 0, 2, 1], [2, 1, 0, 0]])
-    assert median.weighed(weights).tolist() == [[4, 5, INF, 5]]
+    weights = np.array([[1.0, 1, 1, 1], [1, 0, 1, 1], [0, 0, 2, 1], [2, 1, 0, 0], [0, 1, 0, 1]])
+    assert median.weighed(weights).tolist() == [[4, 5, INF, 5, 2]]
 
 
 def test_interval_of_a_median_can_reach_never():

@@ -5,8 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from goalward.metrics.scores.paper_metrics import composite_share, paper_metrics, success_share
-from goalward.metrics.uncertainty.weighing import scores_by_run
+from goalward.metrics.scores.paper_metrics import (
+    composite_share,
+    failure_share,
+    paper_metrics,
+    success_share,
+)
+from goalward.metrics.uncertainty.weighing import only_score, scores_by_run
 from goalward.rollouts.endings import Endings
 
 INF = math.inf
@@ -25,6 +30,11 @@ def test_by_hand_over_frames():
     assert scores.success.value == pytest.approx(3 / 5)
     assert scores.failure.value == pytest.approx(3 / 5)
     assert scores.composite.value == pytest.approx(3 / 5)
+
+
+def test_frames_are_pooled_unless_told_otherwise():
+    for share in (success_share, failure_share, composite_share):
+        assert only_score(share(STEPS, ENDINGS, 3)).value == pytest.approx(3 / 5)
 
 
 def test_by_hand_over_episodes():

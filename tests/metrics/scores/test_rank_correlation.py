@@ -21,8 +21,10 @@ def test_by_hand():
     steps = np.array([INF, 8, 4, 0, 77, 0, 0, 8, 1])
     recorded, predicted = [6, 5, 3.5, 1.5, 3.5, 1.5], [6, 4.5, 3, 1, 4.5, 2]
     expected = np.corrcoef(recorded, predicted)[0, 1]
-    score = only_score(steps_correlation(steps, ENDINGS))
-    assert score.value == pytest.approx(expected)
+    correlation = steps_correlation(steps, ENDINGS)
+    assert only_score(correlation).value == pytest.approx(expected)
+    # Two episodes of one kind: the time-out is not among them.
+    assert correlation.strata.tolist() == [0, 0]
 
 
 def test_against_scipy():

@@ -36,6 +36,7 @@ def test_frames_are_those_of_the_paper_metrics():
     separation = frame_separation(steps, endings, horizon=2)
     assert only_score(separation).value == area_by_pairs(near, far) == 0.75
     assert separation.near_frames.tolist() == [2]
+    assert separation.strata.tolist() == [0, 1]
     all_frames = frame_separation(steps, endings, horizon=INF)
     assert only_score(all_frames).value == area_by_pairs([9, 3, 1], far)
 
@@ -46,10 +47,12 @@ def test_never_against_never_is_a_tie():
 
 
 def test_episodes_by_hand():
-    """Medians up to the goal: 1 against 4 (the lower of 4 and inf) and 1."""
-    endings = Endings(np.array([4, 6, 7]), np.array([2, -1, -1]))
-    steps = np.array([5.0, 1, 0, 99, 4, INF, 1])
-    assert only_score(episode_separation(steps, endings)).value == 0.75
+    """Medians up to the goal: 5 against 4 (the lower of 4 and inf), 7 and 5."""
+    endings = Endings(np.array([5, 7, 8, 9]), np.array([2, -1, -1, -1]))
+    steps = np.array([9.0, 5, 0, 99, 99, 4, INF, 7, 5])
+    separation = episode_separation(steps, endings)
+    assert only_score(separation).value == pytest.approx((0 + 1 + 0.5) / 3)
+    assert separation.strata.tolist() == [0, 1, 1, 1]
 
 
 def test_missing_kinds():

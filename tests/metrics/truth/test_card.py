@@ -95,6 +95,28 @@ def test_the_noise_of_the_truth_by_hand(card):
     assert root == pytest.approx(math.sqrt(0.375 - 0.0625))
 
 
+def test_one_future_says_nothing_of_noise():
+    """One frame was run once, another three times."""
+    steps = np.array([[1, np.nan, np.nan], [2, 2, np.nan], [INF, 1, INF], [INF, INF, np.nan]])
+    frames = FrameTruth(TRUTH.episode_ids, TRUTH.frame_indices, steps, cap=4)
+    known = known_frames(frames, rollouts(), np.ones(4, dtype=bool))
+    found = truth_card(value_table(STEPS, known), known, discount=0.5, standard_horizon=2)
+    assert found.num_branches == (1, 3)
+    reason = "a frame has one future only"
+    assert found.groups["all"].noise.reason == reason
+    assert found.methods["good"].by_group["all"].root_mean_square.reason == reason
+    assert found.groups["time_out"].noise.defined
+
+
+def test_values_have_all_their_digits():
+    """Predicted steps are stored with seven digits; values are not rounded to as many."""
+    known = known_frames(TRUTH, rollouts(), np.ones(4, dtype=bool))
+    found = truth_card(
+        value_table({"td": [37] * 4}, known), known, discount=0.99, standard_horizon=2
+    )
+    assert found.methods["td"].predicted == pytest.approx([1 - 2 * 0.99**37] * 4, abs=1e-14)
+
+
 def test_what_is_true_by_hand(card):
     late = card.groups["time_out"]
     assert late.value.value == pytest.approx(0.75)

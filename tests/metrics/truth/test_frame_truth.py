@@ -78,6 +78,26 @@ def test_there_and_back(tmp_path):
     assert (back.cap, back.made_with) == (9, {"task": "walk", "seed": 3, "cap": 9})
 
 
+def test_one_branch_is_a_table_and_none_is_not(tmp_path):
+    path = tmp_path / "truth.parquet"
+    truth_of([4]).write(path)
+    assert read_truth(path).steps.tolist() == [[4]]
+    FrameTruth((), np.zeros(0, np.int64), np.zeros((0, 0)), cap=9).write(path)
+    with pytest.raises(GoalwardError, match="no rows"):
+        read_truth(path)
+
+
+def test_frames_and_steps_must_agree():
+    with pytest.raises(ValueError, match="1 frames, but steps of"):
+        FrameTruth(("0",), np.zeros(1, np.int64), np.ones((2, 1)), cap=9)
+    with pytest.raises(ValueError, match="1 frames, but steps of"):
+        FrameTruth(("0",), np.zeros(1, np.int64), np.ones(1), cap=9)
+    with pytest.raises(ValueError, match="1 frames, .* indices"):
+        FrameTruth(("0",), np.zeros(2, np.int64), np.ones((1, 1)), cap=9)
+    with pytest.raises(ValueError, match="a frame has no branch"):
+        truth_of([NAN])
+
+
 def write_table(path, **columns):
     usual = {"episode_id": ["0", "0"], "frame_index": [1, 1], "branch": [0, 1], "steps": [1, None]}
     pq.write_table(pa.table(usual | {"cap": [9, 9]} | columns), path)

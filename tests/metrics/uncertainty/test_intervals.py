@@ -8,6 +8,7 @@ from scipy import stats
 
 from goalward.metrics.score import Score
 from goalward.metrics.uncertainty.intervals import (
+    limits,
     over_episodes,
     over_seeds,
     over_seeds_and_episodes,
@@ -110,6 +111,45 @@ def test_interaction_is_counted_once():
     assert (interval.low, interval.high) == pytest.approx((0.6 - reach, 0.6 + reach))
 
 
+def left_out_one_by_one(hits, frames):
+    """The pooled mean and its jackknife error over episodes, in plain loops."""
+    num = len(frames)
+    without = [
+        sum(h for i, h in enumerate(hits) if i != out)
+        / sum(f for i, f in enumerate(frames) if i != out)
+        for out in range(num)
+    ]
+    squares = sum((score - sum(without) / num) ** 2 for score in without)
+    return sum(hits) / sum(frames), math.sqrt((num - 1) / num * squares)
+
+
+def on_the_log_odds(share, error, freedom):
+    reach = stats.t.ppf(0.975, freedom) * error / (share * (1 - share))
+    odds = math.log(share / (1 - share))
+    return [1 / (1 + math.exp(-(odds + sign * reach))) for sign in (-1, 1)]
+
+
+def test_a_share_of_unequal_episodes_in_plain_loops():
+    """On the log-odds; spans what two imagined episodes of 0.4 of the usual length would give."""
+    hits, frames = [9.0, 3, 20, 7, 1], [10.0, 4, 22, 15, 6]
+    plain = on_the_log_odds(*left_out_one_by_one(hits, frames), 4)
+    length = 0.4 * sum(frames) / 5
+    more = left_out_one_by_one([*hits, length, 0], [*frames, length, length])
+    imagined = on_the_log_odds(*more, 6)
+    interval = over_episodes(FrameMean(np.array([hits]), np.array(frames), scale="share"))
+    assert interval.low == pytest.approx(min(plain[0], imagined[0]))
+    assert interval.high == pytest.approx(max(plain[1], imagined[1]))
+
+
+def test_many_experiments_at_once_are_as_each_alone():
+    hits = np.stack([HITS, HITS[::-1] / 2, np.minimum(HITS + 2, 10)])
+    frames = np.stack([FRAMES, FRAMES + np.arange(12), 2 * FRAMES])
+    lows, highs = limits(FrameMean(hits, frames, scale="share"), with_seeds=True)
+    for low, high, some_hits, some_frames in zip(lows, highs, hits, frames, strict=True):
+        alone = over_seeds_and_episodes(FrameMean(some_hits, some_frames, scale="share"))
+        assert (low, high) == (pytest.approx(alone.low), pytest.approx(alone.high))
+
+
 def test_interaction_takes_no_more_than_there_is():
     """Episodes agree on average, so that less than nothing would be left: seeds alone count."""
     hits = np.array([[0.2, 0.8, 0.4], [0.8, 0.2, 0.6]])
@@ -148,15 +188,19 @@ def test_the_level_is_kept():
 
 
 def test_an_average_of_two_kinds_of_episodes():
-    """Its variance is a quarter of the sum of theirs."""
+    """Its variance is a quarter of the sum of theirs, its degrees of freedom Satterthwaite's."""
     first, second = (
         FrameMean(HITS[:1], FRAMES, "line"),
         FrameMean(HITS[1:2, :7], FRAMES[:7], "line"),
     )
     both = Average((first, second))
     assert both.strata.tolist() == [0] * 12 + [1] * 7
-    expected = math.hypot(standard_error(first).value, standard_error(second).value) / 2
-    assert standard_error(both).value == pytest.approx(expected)
+    errors = np.array([stats.sem(HITS[0] / 10), stats.sem(HITS[1, :7] / 10)]) / 2
+    assert standard_error(both).value == pytest.approx(math.hypot(*errors))
+    freedom = (errors**2).sum() ** 2 / (errors**4 / [11, 6]).sum()
+    mean = (HITS[0].mean() + HITS[1, :7].mean()) / 20
+    reach = stats.t.ppf(0.975, freedom) * math.hypot(*errors)
+    assert over_episodes(both).high == pytest.approx(mean + reach)
 
 
 def test_too_few_episodes():

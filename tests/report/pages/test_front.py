@@ -1,134 +1,229 @@
-"""The front page: no more said than the run knows, whatever is missing or strange in its files."""
+"""The front page: no more said than the run knows, and every number as the run has it."""
 
 import json
 import re
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
-import goalward.report
-from goalward.errors import GoalwardError
+from goalward.metrics.scores.table import SCORES, scores_shown
+from goalward.metrics.truth.frame_truth import FrameTruth
+from goalward.metrics.uncertainty.significance import MethodTests, OverallTest, PairTest
+from goalward.report.pages.assets import SITE
 from goalward.report.pages.colours import DARK_PANEL, LIGHT_PANEL, contrast, page_colours
-from goalward.report.pages.front import front_page, read_scores
+from goalward.report.pages.front import front_page
+from goalward.report.words.blocks import plain_text
+from goalward.report.words.doubt import doubt_words
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import LeftOut
+from goalward.runs.settings import RunData
 
-SUCCESS, TIME_OUT = Outcome.SUCCESS, Outcome.TIME_OUT
-STYLE = Path(goalward.report.__file__).parent / "site" / "colours.css"
+SUCCESS, TIME_OUT, FAILURE = Outcome.SUCCESS, Outcome.TIME_OUT, Outcome.FAILURE
+STYLE = SITE / "colours.css"
 
 
-def run_of(folder, outcomes, methods=("td",), tasks=None):
+def run_of(outcomes, methods=("td",), tasks=None, steps=None, **options):
     episodes = [
         drawn_episode(str(i), 5, outcome=outcome, task=(tasks or ["fold"] * len(outcomes))[i])
         for i, outcome in enumerate(outcomes)
     ]
-    steps = {method: [countdown(5) for _ in episodes] for method in methods}
-    return drawn_run(episodes, steps, folder)
+    by_method = steps or {method: [countdown(5) for _ in episodes] for method in methods}
+    return drawn_run(episodes, by_method, **options)[0]
 
 
-LATE = {
-    "success_rate_with_twice_the_time": {"value": 0.9, "interval": {"low": 0.7, "high": 1.0}},
-    "time_outs_on_their_way": {"value": 1.0, "count": 1, "total": 1, "interval": {}},
-}
+def far(steps, seeds=2):
+    """Five frames that all look this far."""
+    return np.full((seeds, 5), float(steps))
 
 
-def test_without_scores_the_outcomes_are_counted(tmp_path):
-    run, _ = run_of(tmp_path, [SUCCESS, SUCCESS, SUCCESS, TIME_OUT])
-    front = front_page(run, read_scores(run), None)
-    assert front["answer"]["success"]["value"] == 0.75
+# ---- the answer -------------------------------------------------------------------------------
+
+
+def test_outcomes_are_counted_with_an_interval():
+    front = front_page(run_of([SUCCESS, SUCCESS, SUCCESS, TIME_OUT]))
+    success = front["answer"]["success"]
+    assert (success["value"], success["count"], success["total"]) == (0.75, 3, 4)
     # Wilson's interval of 3 of 4.
-    assert front["answer"]["success"]["low"] == pytest.approx(0.3006, abs=1e-4)
+    assert success["low"] == pytest.approx(0.3006, abs=1e-4)
     assert front["answer"]["counts"] == {"success": 3, "time_out": 1, "failure": 0}
-    assert front["answer"]["steps"]["median"] is None
-    assert front["methods"][0]["scores"]["success"]["reason"] == "it was not computed"
+    # Five frames are four steps.
+    assert front["answer"]["steps"]["median"] == 4.0
     assert front["truth"] is None
+    assert front["training"] == []
     assert json.dumps(front, allow_nan=False)
 
 
+def test_a_failure_is_no_time_out():
+    answer = front_page(run_of([SUCCESS, TIME_OUT, FAILURE, FAILURE]))["answer"]
+    assert answer["counts"] == {"success": 1, "time_out": 1, "failure": 2}
+    assert answer["on_their_way"]["total"] == 1
+
+
 @pytest.mark.parametrize(
-    ("outcomes", "words"),
-    [([SUCCESS, SUCCESS], "No episode timed out"), ([TIME_OUT, TIME_OUT], "No episode succeeded")],
+    ("outcomes", "learned_from", "words"),
+    [
+        ([SUCCESS, SUCCESS], (), "No episode timed out"),
+        ([TIME_OUT, TIME_OUT], (), "No episode succeeded"),
+        ([SUCCESS, SUCCESS, TIME_OUT], ("2",), "No timed-out episode was held out"),
+    ],
 )
-def test_where_values_cannot_say_what_more_time_brings_nothing_is_said(tmp_path, outcomes, words):
-    run, _ = run_of(tmp_path, outcomes)
-    answer = front_page(run, {"policy": LATE}, None)["answer"]
-    assert answer["more_time"]["silence"].startswith(words)
-    assert answer["on_their_way"]["silence"].startswith(words)
+def test_where_values_cannot_say_what_more_time_brings_nothing_is_said(
+    outcomes, learned_from, words
+):
+    front = front_page(run_of(outcomes, learned_from=learned_from))
+    assert front["answer"]["silence"].startswith(words)
+    # Nor is what nobody says taken back.
+    assert front["doubts"] == []
 
 
-def test_time_outs_are_named_nearest_first_and_never_comes_last(tmp_path):
-    run, _ = run_of(tmp_path, [TIME_OUT, SUCCESS, TIME_OUT, TIME_OUT, TIME_OUT])
-    ends = [("0", 30.0, True), ("2", 7.0, True), ("3", None, False), ("4", 90.0, False)]
-    late = [
-        {"episode": name, "steps_to_go": steps, "on_their_way": is_on}
-        for name, steps, is_on in [*ends, ("of another run", 1.0, True)]
-    ]
-    answer = front_page(run, {"policy": LATE | {"time_outs": late}}, None)["answer"]
-    assert answer["on_their_way"]["nearest"] == [2, 0]
-    assert answer["on_their_way"]["stuck"] == [4, 3]
+def test_without_a_success_the_steps_are_not_known_and_it_says_why():
+    steps = front_page(run_of([TIME_OUT, TIME_OUT]))["answer"]["steps"]
+    assert (steps["median"], steps["reason"]) == (None, "no episode succeeded")
 
 
-def test_a_doubt_in_the_summary_marks_what_the_values_say(tmp_path):
-    run, _ = run_of(tmp_path, [SUCCESS, TIME_OUT])
-    assert front_page(run, {"policy": LATE}, None)["answer"]["is_doubted"] is False
-    run.folder.summary.write_text("# ours\n\n**Do not rely on what the values say**: a coin.\n")
-    front = front_page(run, {"policy": LATE}, None)
-    assert front["answer"]["is_doubted"] is True
-    assert front["doubts"] == [
-        [("strong", "Do not rely on what the values say"), ("", ": a coin.")]
-    ]
+def test_time_outs_are_named_nearest_first_and_never_comes_last():
+    outcomes = [TIME_OUT, SUCCESS, TIME_OUT, TIME_OUT, TIME_OUT]
+    ends = [far(30), countdown(5), far(7), far(np.inf), far(90)]
+    front = front_page(run_of(outcomes, steps={"td": ends}, standard_horizon=50))
+    late = front["answer"]["on_their_way"]
+    assert (late["nearest"], late["stuck"]) == (["2", "0"], ["4", "3"])
+    assert (late["count"], late["total"]) == (2, 4)
+    # The longest episode has four steps: none is as near as that.
+    assert front["answer"]["more_time"]["value"] == 0.2
 
 
-def test_methods_that_differ_have_no_letter_in_common_and_the_best_has_an_a(tmp_path):
-    run, _ = run_of(tmp_path, [SUCCESS], methods=("td", "mc", "survival"))
-    scores = {
-        "methods": {
-            "td": {"success": {"mean": 0.2, "by_seed": [0.1, 0.3]}},
-            "mc": {"success": {"mean": 0.9, "by_seed": [0.9, None]}},
-            "survival": {"success": {"mean": 0.8}},
-        },
-        "significance": {
-            "success": {
-                "td against mc": {"p_adjusted": 0.01, "differs": True},
-                "td against survival": {"p_adjusted": 0.2, "differs": False},
-                "mc against survival": {"p_adjusted": 0.5, "differs": False},
-            }
-        },
-    }
-    methods = front_page(run, scores, None)["methods"]
-    letters = {method["name"]: method["scores"]["success"]["letters"] for method in methods}
-    assert letters == {"td": "b", "mc": "a", "survival": "ab"}
-    assert methods[1]["scores"]["success"]["seeds"] == [0.9, None]
+def test_a_doubt_is_told_in_the_words_of_the_summary():
+    run = run_of([SUCCESS, TIME_OUT])
+    front = front_page(run)
+    (told,) = front["doubts"]
+    assert "".join(text for _, text in told) == plain_text(doubt_words(run.doubts[0]))
+    assert told[0] == ("strong", "Do not rely on what the values of")
 
 
-def test_numbers_that_are_none_are_null(tmp_path):
-    run, _ = run_of(tmp_path, [SUCCESS, TIME_OUT])
-    run.folder.scores.write_text('{"methods": {"td": {"success": {"mean": NaN, "sd": "much"}}}}')
-    row = front_page(run, read_scores(run), None)["methods"][0]["scores"]["success"]
-    assert (row["mean"], row["sd"]) == (None, None)
+def test_values_that_tell_successes_from_others_are_not_doubted():
+    outcomes = [SUCCESS, TIME_OUT] * 10
+    front = front_page(run_of(outcomes, steps={"td": [countdown(5), far(20)] * 10}))
+    assert (front["doubts"], front["answer"]["silence"]) == ([], "")
 
 
-@pytest.mark.parametrize("text", ["{", "[]"])
-def test_scores_that_cannot_be_read_are_named(tmp_path, text):
-    run, _ = run_of(tmp_path, [SUCCESS])
-    run.folder.scores.write_text(text)
-    with pytest.raises(GoalwardError, match="scores.json"):
-        read_scores(run)
-
-
-def test_success_is_counted_by_task(tmp_path):
-    run, _ = run_of(tmp_path, [SUCCESS, TIME_OUT, SUCCESS], tasks=["fold", "fold", "lift"])
-    tasks = front_page(run, {}, None)["tasks"]
-    told = [(task["name"], task["count"], task["total"]) for task in tasks]
+def test_success_is_counted_by_task():
+    run = run_of([SUCCESS, TIME_OUT, SUCCESS], tasks=["fold", "fold", "lift"])
+    told = [(task["name"], task["count"], task["total"]) for task in front_page(run)["tasks"]]
     assert told == [("fold", 1, 2), ("lift", 1, 1)]
 
 
-def test_what_reading_noticed_is_told(tmp_path):
-    run, rollouts = run_of(tmp_path, [SUCCESS])
-    rollouts = rollouts.with_left_out([LeftOut("7", "video cut off")])
-    assert front_page(run, {}, rollouts)["warnings"] == ["Episode 7 was left out: video cut off"]
+def test_sections_have_the_names_that_the_page_looks_for():
+    run = run_of([SUCCESS, TIME_OUT])
+    assert [section["name"] for section in front_page(run)["sections"]] == [
+        *("policy", "watch", "trust", "done")
+    ]
+
+
+def test_what_reading_noticed_is_told():
+    data = RunData(left_out=(LeftOut("7", "video cut off"),), warnings=("no task is named",))
+    assert front_page(run_of([SUCCESS], data=data))["warnings"] == [
+        "Episode 7 was left out: video cut off",
+        "no task is named",
+    ]
+
+
+def test_settings_are_shown_as_the_file_has_them():
+    front = front_page(run_of([SUCCESS], policy="ours"))
+    assert 'policy = "ours"' in front["config"]
+    assert front["made_by"] == {
+        "command": "goalward evaluate rollouts --out run",
+        "goalward": "0.2.0",
+    }
+
+
+# ---- the methods ------------------------------------------------------------------------------
+
+
+def test_scores_are_those_of_the_table_and_the_main_ones_those_of_the_paper():
+    scores = front_page(run_of([SUCCESS, TIME_OUT]))["scores"]
+    assert [score["key"] for score in scores] == list(SCORES)
+    assert [s["key"] for s in scores if s["is_main"]] == list(scores_shown("paper"))
+    told = {score["key"]: (score["heading"], score["digits"]) for score in scores}
+    assert told["success"] == ("success ↑", 2)
+    assert told["setback_in_other"] == ("setback in other", 1)
+
+
+def test_a_score_has_its_seeds_its_deviation_and_its_interval():
+    # One seed sees two of three time-out frames as far, the other all.
+    first = np.stack([np.array([90.0, 90, 90, 90, 5]), np.full(5, 90.0)])
+    outcomes = [SUCCESS, TIME_OUT, SUCCESS, TIME_OUT]
+    steps = {"td": [countdown(5), first, countdown(5), first]}
+    run = run_of(outcomes, steps=steps, standard_horizon=50)
+    found = front_page(run)["methods"][0]["scores"]["failure"]
+    assert found["seeds"] == [0.8, 1.0]
+    assert (found["value"], found["sd"]) == (0.9, pytest.approx(0.141421, abs=1e-6))
+    row = run.scores.cards["td"]["failure"]
+    assert row.interval.low is not None
+    assert (found["low"], found["level"]) == (pytest.approx(row.interval.low, abs=1e-6), 0.95)
+
+
+def test_a_score_that_is_not_defined_is_null_with_its_reason():
+    found = front_page(run_of([SUCCESS, SUCCESS]))["methods"][0]["scores"]["failure"]
+    assert (found["value"], found["seeds"]) == (None, [None, None])
+    assert (
+        found["reason"] == run_of([SUCCESS, SUCCESS]).scores.cards["td"]["failure"].interval.reason
+    )
+
+
+def test_methods_that_differ_have_no_letter_in_common_and_the_best_has_an_a():
+    # Of the last frames before the goal, td sees two of five as near, mc all, survival four.
+    seen = {"td": 2, "mc": 5, "survival": 4}
+    steps = {
+        name: [np.where(np.arange(5) < count, 0.0, 90.0)[None] * np.ones((2, 1))]
+        for name, count in seen.items()
+    }
+    run = run_of([SUCCESS], steps=steps, standard_horizon=50)
+    pairs = (
+        PairTest("td", "mc", None, None, 0.01, 0.01, differs=True),
+        PairTest("td", "survival", None, None, 0.2, 0.2),
+        PairTest("mc", "survival", None, None, 0.5, 0.5),
+    )
+    tests = {"success": MethodTests(tuple(seen), 0.05, OverallTest(None, None, "drawn"), pairs)}
+    scores = replace(run.scores, tests=tests)
+    methods = front_page(replace(run, results=replace(run.results, scores=scores)))["methods"]
+    letters = {method["name"]: method["scores"]["success"]["letters"] for method in methods}
+    assert letters == {"td": "b", "mc": "a", "survival": "ab"}
+    assert {method["scores"]["failure"]["letters"] for method in methods} == {""}
+
+
+def test_chances_are_shown_beside_what_came():
+    run = run_of([SUCCESS, TIME_OUT] * 3, standard_horizon=2)
+    bins = front_page(run)["methods"][0]["calibration"]
+    found = run.scores.calibration["td"].bins
+    assert [one["num_frames"] for one in bins] == [one.num_frames for one in found]
+    assert [one["observed"] for one in bins] == [
+        pytest.approx(one.observed, abs=1e-6) for one in found
+    ]
+    assert bins[0]["low"] == pytest.approx(found[0].observed_interval.low, abs=1e-6)
+
+
+# ---- the truth --------------------------------------------------------------------------------
+
+
+def test_errors_are_told_by_group_the_successes_before_the_time_outs():
+    outcomes = [TIME_OUT, SUCCESS, TIME_OUT, SUCCESS]
+    ids = tuple(str(i) for i in range(4))
+    truth = FrameTruth(ids, np.zeros(4, int), np.array([[0.0, 0.0]] * 4), cap=50)
+    never = [far(np.inf)] * 4
+    run = run_of(outcomes, steps={"td": never, "mc": [far(0)] * 4}, truth=truth)
+    found = front_page(run)["truth"]
+    assert [group["name"] for group in found["groups"]] == ["all", "success", "time_out"]
+    # All futures are at the goal: values of 1 are off by 2, and the truth has no noise.
+    assert [group["noise"] for group in found["groups"]] == [0.0, 0.0, 0.0]
+    assert {m["name"]: [e["value"] for e in m["errors"]] for m in found["methods"]} == {
+        "td": [2.0, 2.0, 2.0],
+        "mc": [0.0, 0.0, 0.0],
+    }
+
+
+# ---- colours ----------------------------------------------------------------------------------
 
 
 def test_every_method_is_seen_on_dark():
@@ -157,6 +252,6 @@ def test_words_on_panels_can_be_read():
             assert contrast(colours[outcome], colours[f"{outcome}-soft"]) >= 4.5, outcome
 
 
-def test_values_are_never_rounded_into_infinity(tmp_path):
-    run, _ = drawn_run([drawn_episode("a", 3)], {"td": [np.full((1, 3), np.inf)]}, tmp_path)
-    assert json.dumps(front_page(run, {}, None), allow_nan=False)
+def test_values_of_never_make_no_infinity():
+    run, _ = drawn_run([drawn_episode("a", 3)], {"td": [np.full((1, 3), np.inf)]})
+    assert json.dumps(front_page(run), allow_nan=False)

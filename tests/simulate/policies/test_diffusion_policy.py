@@ -101,7 +101,7 @@ def demonstrations(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def trained(demonstrations: Path) -> Path:
     path = demonstrations.with_name("policy.safetensors")
-    options = ("--steps", "1000", "--batch", "256", "--width", "96", "--blocks", "2")
+    options = ("--steps", "1000", "--batch", "128", "--width", "96", "--blocks", "2")
     train(demonstrations, path, *options, "--learning-rate", "3e-3")
     return path
 

@@ -74,13 +74,14 @@ def _draw_stage(axes: Axes, curves: Sequence[LossCurve]) -> None:
         # A line through one point is nothing.
         marker = "o" if len(steps) == 1 else None
         axes.plot(steps, mean, color=colour, linestyle=dashes, lw=1.6, marker=marker, ms=3)
-        losses += [loss for _, line in lines for loss in line]
+        losses += [loss for _, line in lines for loss in line if np.isfinite(loss)]
     for curve in curves:
         if curve.held_out_loss is not None:
             lowest = curve.held_out_loss[curve.steps.index(curve.kept_step)]
             axes.plot(curve.kept_step, lowest, "o", ms=2.2, color=LOSS_COLOURS[HELD_OUT], alpha=0.8)
     axes.autoscale_view()
-    if min(losses) > 0 and max(losses) > _LARGE_RANGE * min(losses):
+    # Training that goes wrong may leave no finite loss at all.
+    if losses and min(losses) > 0 and max(losses) > _LARGE_RANGE * min(losses):
         axes.set_yscale("log")
     plain_axes(axes)
     axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))

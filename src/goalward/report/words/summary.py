@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from goalward.errors import argument
+from goalward.looks import EVENT_LOOKS
 from goalward.metrics.policy_answers import Rate
 from goalward.metrics.score import Interval
 from goalward.metrics.scores.card import CardRow
@@ -28,13 +29,6 @@ from goalward.report.words.truth import truth_paragraphs
 from goalward.rollouts.findings import counted, some_of
 from goalward.runs.run import Run
 from goalward.values.events import EventKind
-
-_EVENT_WORDS = (
-    (EventKind.SETBACK, "setback", "setbacks"),
-    (EventKind.RECOVERY, "recovery", "recoveries"),
-    (EventKind.STALL, "stall", "stalls"),
-    (EventKind.NO_RETURN, "point of no return", "points of no return"),
-)
 
 
 def summary(run: Run) -> str:
@@ -195,9 +189,9 @@ def _event_blocks(run: Run) -> list[Block]:
     """How many events there are of each kind; nothing where there are none but goals."""
     found = [event.kind for events in run.events.values() for event in events]
     told = [
-        f"{found.count(kind)} {word if found.count(kind) == 1 else plural}"
-        for kind, word, plural in _EVENT_WORDS
-        if kind in found
+        f"{found.count(kind)} {look.word if found.count(kind) == 1 else look.plural}"
+        for kind, look in EVENT_LOOKS.items()
+        if kind in found and kind != EventKind.GOAL
     ]
     if not told:
         return []

@@ -41,8 +41,8 @@ class FrameFile:
 
     @cached_property
     def _file(self) -> IO[bytes]:
-        # Where nothing is generated no file is needed, and none is made.
-        return self._opened.enter_context(tempfile.TemporaryFile())
+        # With a buffer, a full disk would be noticed a frame late, and once more on closing.
+        return self._opened.enter_context(tempfile.TemporaryFile(buffering=0))
 
     def keep(self, frames: Iterable[Image], where: str) -> KeptClip:
         """Take all frames of a clip; `where` names it in errors."""
@@ -65,9 +65,10 @@ class FrameFile:
         return KeptClip(where, start, shape)
 
     def _write(self, picture: Image) -> None:
+        left = np.ascontiguousarray(picture).reshape(-1).data
         try:
-            self._file.write(np.ascontiguousarray(picture).data)
-            self._file.flush()
+            while left:
+                left = left[self._file.write(left) :]
         except OSError as error:
             raise RolloutError(
                 f"{tempfile.gettempdir()}: generated frames cannot be kept there "

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report.pages.browser.demo_run import write_demo_run
 from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
 from goalward.report.pages.files import write_pages, write_report
 from goalward.rollouts.episode import Outcome
+from report.pages.browser.demo_run import write_demo_run
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # Whatever a picture or a page takes on one busy core.

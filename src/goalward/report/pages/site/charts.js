@@ -210,7 +210,7 @@
     const hovers = window.matchMedia("(hover: hover)").matches;
     const config = { displayModeBar: hovers ? "hover" : false, displaylogo: false, responsive: true, modeBarButtons: [["toImage"]], plotlyServerURL: "", showTips: false };
     for (const { place, draw, height } of drawings) {
-      if (!place.isConnected || !place.offsetParent) continue;
+      if (!place.isConnected || !place.offsetParent || place.closest("details:not([open])")) continue;
       const [traces, extra] = draw();
       await window.Plotly.react(place, traces, layout(extra, height), config);
     }
