@@ -64,4 +64,4 @@ format: install  ## format the code and fix what can be fixed
 	$(BIN)/ruff check --fix .
 
 clean:  ## remove the environment and what tools left
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis demo_run
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build/mutants demo_run

@@ -16,7 +16,6 @@ import numpy.typing as npt
 import goalward
 from goalward.metrics.scores.paper_metrics import composite_share, failure_share, success_share
 from goalward.metrics.uncertainty.weighing import scores_by_run
-from goalward.rollouts.endings import Endings
 from goalward.seeds import generator
 from goalward.values.table import read_values
 
@@ -50,7 +49,7 @@ def main() -> None:
     # (methods, metrics, draws), each the mean over seeds
     found = np.zeros((len(values.methods), len(METRICS), len(sets)))
     for draw, chosen in enumerate(sets):
-        endings = Endings.of(rollouts.select(chosen))
+        endings = rollouts.select(chosen).endings
         frames = np.concatenate([np.r_[values.frames_of(rollouts[i].id)] for i in chosen])
         for row, method in enumerate(values.methods):
             steps = np.asarray(values.steps(method)[:, frames], dtype=np.float64)

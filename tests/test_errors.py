@@ -12,9 +12,15 @@ from goalward.rollouts.labels.outcome import LabelOptions
 from goalward.simulate.recording.workers import Workers
 
 SOURCE = Path(__file__).parent.parent / "src" / "goalward"
-ROOMS = ("rollouts", "embeddings", "targets", "training", "metrics", "simulate")
-# Options of pip and the hub's client, and parts of OpenVLA's file names.
-OTHERS = ("--no-deps", "--repo-type", "--local-dir", "--success=", "--task=")
+ROOMS = (
+    *("rollouts", "embeddings", "targets", "training", "values", "metrics", "report", "exports"),
+    *("runs", "experiments", "simulate"),
+)
+# Options of pip, of the hub's client and of lerobot-train, and parts of OpenVLA's file names.
+OTHERS = (
+    *("--no-deps", "--repo-type", "--local-dir", "--dataset", "--acp", "--sample"),
+    *("--success=", "--task="),
+)
 
 
 @pytest.mark.parametrize(

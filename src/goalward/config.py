@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 from goalward.files import write_text
 
 PAPER_METHODS = ("liveness", "liveness-nb", "td", "mc", "mc-dist")
@@ -35,15 +35,15 @@ class EvaluationConfig:
         if not self.methods:
             raise GoalwardError("give at least one method")
         if self.seeds < 1:
-            raise GoalwardError(f"seeds must be at least 1, got {self.seeds}")
+            raise GoalwardError(f"{argument('seeds', self.seeds)}: must be at least 1")
         if self.folds < 1:
-            raise GoalwardError(f"folds must be at least 1, got {self.folds}")
+            raise GoalwardError(f"{argument('folds', self.folds)}: must be at least 1")
         if not 0 < self.test_fraction < 1:
-            raise GoalwardError(f"test_fraction must lie between 0 and 1, got {self.test_fraction}")
+            given = argument("test_fraction", self.test_fraction)
+            raise GoalwardError(f"{given}: must lie between 0 and 1")
         if self.standard_horizon is not None and self.standard_horizon < 1:
-            raise GoalwardError(
-                f"standard_horizon must be at least 1 step, got {self.standard_horizon}"
-            )
+            given = argument("standard_horizon", self.standard_horizon)
+            raise GoalwardError(f"{given}: must be at least 1 step")
 
 
 def toml_text(content: Mapping[str, Any]) -> str:

@@ -23,7 +23,6 @@ from goalward.experiments.results import (
 from goalward.metrics.score import Score
 from goalward.metrics.scores.paper_metrics import paper_metrics
 from goalward.metrics.scores.table import SCORES
-from goalward.rollouts.endings import Endings
 from goalward.training.fit import Pace
 from goalward.values.fitted import fit, load
 
@@ -89,7 +88,7 @@ def test_a_cell_is_the_run_it_says(finished):
     np.testing.assert_allclose(together.raw_values("mc")[1], values, atol=1e-6)
 
     steps = alone.predict(test, subset="8", device="cpu").steps("mc")[0].astype(np.float64)
-    scores = paper_metrics(steps, Endings.of(test), 6)
+    scores = paper_metrics(steps, test.endings, 6)
     found = {
         row.metric: row.score.value
         for row in results.rows

@@ -3,7 +3,8 @@
 `stored_run_0_1_0` is what version 0.1.0 left of
 
     goalward evaluate demo --cameras '' --out run --methods liveness,td,mc-dist,survival \\
-        --seeds 2 --folds 2 --set width=16 --set num_layers=2 --set num_steps=200 --set batch_size=128
+        --seeds 2 --folds 2 --set width=16 --set num_layers=2 --set num_steps=200 \\
+        --set batch_size=128
 
 and of its exports.
 """

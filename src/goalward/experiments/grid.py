@@ -128,7 +128,7 @@ def run_grid(
             predicted.write(values_file(folder, encoder, size))
             learned_from = train.select(positions[str(size)])
             seen = fitted.predict(learned_from, subset=str(size), device=device)
-            endings = Endings.of(test), Endings.of(learned_from)
+            endings = test.endings, learned_from.endings
             rows += _scores(grid, encoder, size, (predicted, seen), endings)
         results += Results(tuple(rows), {encoder: inputs})
         # Encoders that are not reached yet keep the results they had.

@@ -88,18 +88,18 @@ def score_values(
     is chosen in training; None where folds differ. `events` are those of every episode, as the
     first method sees them.
     """
-    everything = Endings.of(rollouts)
+    everything = rollouts.endings
     horizon = usual_steps(everything) if standard_horizon is None else standard_horizon
     time_limit = max(int(everything.lengths.max()) - 1, 1)
     tested = np.flatnonzero(held_out)
-    endings = Endings.of(rollouts.select(tested))
+    endings = rollouts.select(tested).endings
     cards: dict[str, dict[str, CardRow]] = {}
     calibrations: dict[str, Calibration] = {}
     for method in values.methods:
         steps = np.asarray(values.steps(method), dtype=np.float64)
         learned = None
         if training is not None:
-            learned = (_frames(steps, values, training), Endings.of(rollouts.select(training)))
+            learned = (_frames(steps, values, training), rollouts.select(training).endings)
         judged = _frames(steps, values, tested)
         cards[method] = scorecard(judged, endings, horizon, training=learned)
         # The chance of success in time is the share of seeds that see it coming.
@@ -162,13 +162,13 @@ def _answers(
     time_limit: int,
 ) -> PolicyAnswers:
     counts = {outcome: int((rollouts.outcomes == outcome).sum()) for outcome in Outcome}
-    held_out = Endings.of(rollouts.select(tested))
+    held_out = rollouts.select(tested).endings
     late = time_outs(held_out_steps, held_out, standard_horizon=horizon, time_limit=time_limit)
     # Positions among all episodes, not among those that were held out.
     late = replace(late, episodes=tuple(int(tested[position]) for position in late.episodes))
     return PolicyAnswers(
         success=rate(counts[Outcome.SUCCESS], len(rollouts)),
-        steps=steps_to_success(Endings.of(rollouts)),
+        steps=steps_to_success(rollouts.endings),
         num_time_out=counts[Outcome.TIME_OUT],
         num_failure=counts[Outcome.FAILURE],
         time_outs=late,
@@ -178,5 +178,5 @@ def _answers(
             counts[Outcome.FAILURE],
             late.in_time,
         ),
-        watch_first=worth_watching(steps, Endings.of(rollouts), events, ceiling=time_limit),
+        watch_first=worth_watching(steps, rollouts.endings, events, ceiling=time_limit),
     )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from goalward.rollouts.episode import Outcome
 
 if TYPE_CHECKING:
-    from goalward.rollouts.dataset import Rollouts
+    pass
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
@@ -49,11 +49,6 @@ class Endings:
             raise ValueError("failed must be given per episode, and no success is a failure")
         object.__setattr__(self, "episode_ends", ends.astype(np.int64))
         object.__setattr__(self, "goal_frames", goals.astype(np.int64))
-
-    @classmethod
-    def of(cls, rollouts: "Rollouts") -> "Endings":
-        """The endings of recorded rollouts."""
-        return rollouts.endings
 
     # ---- per episode -------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted
 from goalward.seeds import generator
@@ -61,7 +61,7 @@ def _nothing_to_hold_out(rollouts: Rollouts) -> GoalwardError:
         return GoalwardError("every task has one episode only: there is nothing to hold out")
     return GoalwardError(
         f"{counted(rollouts)} of {counted(tasks, 'task')} leave none to hold out: it takes two of "
-        "one outcome, a larger --test-fraction, or --folds 2"
+        f"one outcome, a larger {argument('test_fraction')}, or {argument('folds', 2)}"
     )
 
 

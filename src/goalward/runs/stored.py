@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from goalward.config import read_toml
-from goalward.errors import GoalwardError, RolloutError
+from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.files import written_whole
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.run_folder import RunFolder
@@ -75,7 +75,7 @@ def _check_folder(files: RunFolder) -> None:
     if not files.config.is_file():
         raise GoalwardError(
             f"{files.path}: is no folder of `goalward evaluate` (it has no {files.config.name}); "
-            "give the one that was its --out"
+            f"give the one that was its {argument('out')}"
         )
     settings = read_toml(files.config)
     found = settings.get(FORMAT_KEY)

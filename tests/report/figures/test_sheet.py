@@ -12,7 +12,7 @@ from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
 from goalward.errors import GoalwardError, RolloutError
 from goalward.metrics.truth.frame_truth import FrameTruth
-from goalward.report.figures.episode import Moment
+from goalward.report.figures.episode import Moment, episode_figure
 from goalward.report.figures.sheet import (
     chosen_moments,
     curves_of,
@@ -218,6 +218,23 @@ def test_sheets_of_a_run_from_memory_lie_in_its_folder(tmp_path):
     assert written["a"][0] == tmp_path / "run" / "sheets" / "episode_a.png"
     alone = write_sheets(run, ["c"], cameras=(), out=tmp_path / "alone")
     assert alone["c"][2] == tmp_path / "alone" / "episode_c.pdf"
+
+
+def test_events_and_columns_of_a_sheet_are_those_asked_for(tmp_path, monkeypatch):
+    """One comes steadily nearer; to the other all is lost half-way."""
+    near, lost = countdown(40), np.where(np.arange(40) < 20, countdown(40), 39.0)
+    run, _ = drawn_run([drawn_episode("a", 40)], {"td": [near], "mc": [lost]}, tmp_path)
+    drawn = []
+
+    def noted(title, moments, curves, **options):
+        drawn.append((len(moments), curves[0].method, options["events"]))
+        return episode_figure(title, moments, curves, **options)
+
+    monkeypatch.setattr("goalward.report.figures.sheet.episode_figure", noted)
+    write_sheets(run, ["a"], cameras=(), columns=4)
+    write_sheets(run, ["a"], cameras=(), columns=9, method="mc")
+    assert run.events["a"] != run.events_by("mc")["a"]
+    assert drawn == [(4, "td", run.events["a"]), (9, "mc", run.events_by("mc")["a"])]
 
 
 def test_hostile_names_make_no_markup_and_no_error(tmp_path):

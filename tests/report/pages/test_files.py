@@ -338,6 +338,16 @@ def test_a_run_that_knows_its_rollouts_shows_them(tmp_path, caplog):
     assert caplog.records == []
 
 
+def test_the_truth_that_the_evaluation_found_is_shown(tmp_path):
+    run, rollouts = small_run(tmp_path / "run", num_episodes=1)
+    truth = FrameTruth(("0",), np.array([3]), np.array([[0.0, 0.0]]), cap=50)
+    truth.write(tmp_path / "truth.parquet")
+    data = RunData(truth=str(tmp_path / "truth.parquet"))
+    known = replace(run, settings=replace(run.settings, data=data), rollouts=rollouts)
+    index = write_report(known, videos=False, progress=False)
+    assert [known["frame"] for known in episode_file(index.parent, 0)["truth"]] == [3]
+
+
 def test_rollouts_that_were_named_and_are_not_there_are_an_error(tmp_path):
     run, _ = small_run(tmp_path / "run", num_episodes=1)
     with pytest.raises(GoalwardError, match="nowhere"):

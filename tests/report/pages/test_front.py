@@ -210,12 +210,12 @@ def test_chances_are_shown_beside_what_came():
 def test_errors_are_told_by_group_the_successes_before_the_time_outs():
     outcomes = [TIME_OUT, SUCCESS, TIME_OUT, SUCCESS]
     ids = tuple(str(i) for i in range(4))
-    truth = FrameTruth(ids, np.zeros(4, int), np.array([[0.0, 0.0]] * 4), cap=50)
+    truth = FrameTruth(ids, np.zeros(4, int), np.array([[np.inf, np.inf]] * 4), cap=50)
     never = [far(np.inf)] * 4
-    run = run_of(outcomes, steps={"td": never, "mc": [far(0)] * 4}, truth=truth)
+    run = run_of(outcomes, steps={"td": [far(0)] * 4, "mc": never}, truth=truth)
     found = front_page(run)["truth"]
     assert [group["name"] for group in found["groups"]] == ["all", "success", "time_out"]
-    # All futures are at the goal: values of 1 are off by 2, and the truth has no noise.
+    # No future gets there: values of -1 are off by 2, however hopeful; the truth has no noise.
     assert [group["noise"] for group in found["groups"]] == [0.0, 0.0, 0.0]
     assert {m["name"]: [e["value"] for e in m["errors"]] for m in found["methods"]} == {
         "td": [2.0, 2.0, 2.0],

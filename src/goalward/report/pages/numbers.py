@@ -4,7 +4,7 @@ from math import isfinite
 from typing import Any
 
 from goalward.metrics.policy_answers import Rate
-from goalward.metrics.score import Interval, Score
+from goalward.metrics.score import Interval, Score, no_interval
 
 
 def number(value: float | None) -> float | None:
@@ -21,6 +21,8 @@ def estimate(score: Score, interval: Interval) -> dict[str, Any]:
 
     >>> estimate(Score(0.5), Interval(0.25, 0.75))
     {'value': 0.5, 'low': 0.25, 'high': 0.75, 'level': 0.95, 'reason': ''}
+    >>> estimate(Score(None, "no seed"), no_interval("one seed", 0.95))["reason"]
+    'no seed'
     """
     return {
         "value": number(score.value),

@@ -284,3 +284,6 @@ def test_names_that_want_to_be_markup_are_text(odd_report, open_report):
     page.reload()
     page.wait_for_selector(".cursor-label")
     assert page.inner_text("#page-episode h1") == "Episode <img src=x onerror=alert(1)>"
+    page = reader.without_charts().open()
+    assert "<img src=x onerror=alert(1)>" in page.inner_text("main")
+    assert page.locator("main img[src=x], main b").count() == 0
