@@ -68,9 +68,9 @@ def test_bins_have_a_mean_and_learn_by_cross_entropy():
     """Half on -0.5 and half on 0: mean -0.25. A target of -0.0025 lies half-way to the next bin."""
     outputs = certain_bin(100, 200).requires_grad_()
     assert BINS.value(NUMBERS, CPU)(outputs).item() == pytest.approx(-0.25)
-    loss, error = BINS.loss(NUMBERS, CPU)(outputs, torch.tensor([[0.0]]))
+    loss, error = BINS.loss(NUMBERS, CPU)(outputs, torch.tensor([[-0.5]]))
     assert loss.item() == pytest.approx(math.log(2))
-    assert error.item() == pytest.approx(-0.25)
+    assert error.item() == pytest.approx(0.25)
     assert not error.requires_grad
     even = torch.zeros(1, 1, 201)
     even[..., 199] = math.log(2)

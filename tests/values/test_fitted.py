@@ -199,6 +199,16 @@ def test_a_fit_tells_of_its_progress_and_leaves_what_it_can_go_on_from(rollouts,
     assert np.array_equal(first.predict(rollouts).raw_value, again.predict(rollouts).raw_value)
 
 
+def test_a_device_that_is_none_is_refused(fitted, rollouts):
+    no_device = pytest.raises(goalward.GoalwardError, match="^no device 'abacus'")
+    with no_device:
+        fit(rollouts, "mc", seeds=1, **TINY | {"device": "abacus"})
+    with no_device:
+        fitted.predict(rollouts, subset="late", device="abacus")
+    with no_device:
+        fitted.chances(rollouts, 3, subset="late", device="abacus")
+
+
 # ---- chances ---------------------------------------------------------------------------------
 
 
@@ -312,10 +322,11 @@ def test_facts_of_version_0_1_0_are_enough(fitted, tmp_path):
     again = load(tmp_path)
     assert again.feature_layout == ""
     assert again.methods == fitted.methods
-    facts["after"] = {"mc": "line"}
+    facts["after"] = {"mc": "line", "liveness-nb": "bend"}
     (tmp_path / "run.json").write_text(json.dumps(facts))
     with pytest.raises(
-        goalward.GoalwardError, match=r"\(mc: line\) than its methods have now \(none\); fit it"
+        goalward.GoalwardError,
+        match=r"\(mc: line, liveness-nb: bend\) than its methods have now \(none\); fit it again$",
     ):
         load(tmp_path)
 

@@ -14,6 +14,12 @@ from goalward.metrics.comparing.exact_tests import (
     stratified_test,
 )
 from goalward.metrics.comparing.outcome_file import read_outcomes
+from goalward.metrics.comparing.sample_size import (
+    pairs_for_power,
+    rollouts_for_power,
+    until_settled,
+)
+from goalward.metrics.comparing.sequential import difference_interval
 
 
 def compared(tmp_path, *rows, **options):
@@ -28,7 +34,7 @@ def test_two_policies_apart(tmp_path):
     assert pair.difference == pytest.approx(0.4)
     assert (pair.test, pair.interval_method) == ("Boschloo, exact", "Newcombe")
     assert pair.p_value == pair.adjusted_p_value == boschloo_test(20, 40, 36, 40)
-    assert pair.until_settled is None
+    assert pair.until_settled is pair.rollouts_for_power is None
     assert [p.letters for p in found.policies] == ["b", "a"]
     assert found.policies[0].rate_interval == pytest.approx((0.3520, 0.6480), abs=1e-4)
     assert (found.paired, found.horizon, found.notes) == (False, 100, ())
@@ -47,6 +53,60 @@ def test_what_cannot_be_told_yet_says_how_much_more(tmp_path):
     assert {p.letters for p in found.policies} == {"a"}
     assert 80 < pair.rollouts_for_power < 180
     assert 40 < pair.until_settled.median < pair.until_settled.nine_in_ten < 600
+
+
+def test_how_much_more_follows_from_the_rates_and_the_number_of_pairs(tmp_path):
+    """Three policies: each pair is asked at a third of the error."""
+    rows = [outcome_rows(name, wins, 20) for name, wins in (("a", 14), ("b", 17), ("c", 16))]
+    pair = compared(tmp_path, *rows, level=0.9).pairs[0]
+    alpha = 0.1 / 3
+    assert pair.rollouts_for_power == rollouts_for_power([0.7], [0.85], [1.0], alpha=alpha)
+    # Who met whom is chance; one alone wins 0.7 * 0.15 and 0.85 * 0.3 of the pairs.
+    wins, losses = wins_and_losses(rows[0], rows[1])
+    assert pair.until_settled == until_settled(
+        0.7 * 0.15, 0.85 * 0.3, wins=wins, losses=losses, alpha=alpha
+    )
+    interval = difference_interval(wins, losses, 20, 0.9)
+    assert pair.watched.interval == pytest.approx((float(interval.lower), float(interval.upper)))
+
+
+def wins_and_losses(first, second):
+    """Of the i-th rollouts of two policies: how often only the second or only the first won."""
+    ended = [(a["success"], b["success"]) for a, b in zip(first, second, strict=True)]
+    return ended.count((False, True)), ended.count((True, False))
+
+
+def test_how_much_more_where_states_are_shared(tmp_path):
+    """Of ten states the second alone solves three and the first alone one."""
+    first = outcome_rows("a", 5, 10, initial_state=lambda i: i)
+    second = outcome_rows("b", 7, 10, initial_state=lambda i: (i + 1) % 10)
+    pair = compared(tmp_path, first, second).pairs[0]
+    assert (pair.only_first, pair.only_second) == (1, 3)
+    assert pair.rollouts_for_power == pairs_for_power(0.1, 0.3, alpha=1 - 0.95)
+    assert pair.until_settled == until_settled(0.1, 0.3, wins=3, losses=1, alpha=1 - 0.95)
+
+
+def test_how_much_more_over_tasks(tmp_path):
+    """Rates of 0.5 and 0.25, against 0.75 in both tasks, which count alike."""
+
+    def rows(policy, *wins):
+        return [
+            {**row, "task": task}
+            for task, successes in zip("xy", wins, strict=True)
+            for row in outcome_rows(policy, successes, 8)
+        ]
+
+    first, second = rows("a", 4, 2), rows("b", 6, 6)
+    pair = compared(tmp_path, first, second).pairs[0]
+    wins, losses = wins_and_losses(first, second)
+    alone = (0.5 * 0.25 + 0.25 * 0.25) / 2, (0.75 * 0.5 + 0.75 * 0.75) / 2
+    assert pair.better is None
+    assert pair.until_settled == until_settled(*alone, wins=wins, losses=losses, alpha=1 - 0.95)
+
+
+def test_letters_go_by_the_rate_and_not_by_the_number_of_successes(tmp_path):
+    found = compared(tmp_path, outcome_rows("many", 20, 60), outcome_rows("few", 12, 12))
+    assert {p.policy: p.letters for p in found.policies} == {"many": "b", "few": "a"}
 
 
 def test_initial_states_pair_episodes_and_make_it_sharper(tmp_path):
@@ -95,7 +155,8 @@ def test_nothing_is_claimed_where_all_end_alike(tmp_path, successes, rate):
     found = compared(tmp_path, outcome_rows("a", successes, 12), outcome_rows("b", successes, 12))
     pair = found.pairs[0]
     assert (pair.first_rate, pair.second_rate) == (rate, rate)
-    assert (pair.p_value, pair.better, pair.until_settled) == (1, None, None)
+    assert (pair.p_value, pair.better) == (1, None)
+    assert pair.until_settled is pair.rollouts_for_power is None
     assert pair.watched.e_value == 1
     assert pair.interval[0] < 0 < pair.interval[1]
     assert found.policies[0].letters == "a"
@@ -132,6 +193,11 @@ def test_rows_sorted_by_outcome_fool_nobody(tmp_path):
     assert found.notes[0].startswith("the rows of a are sorted by outcome")
     # A handful in two blocks may well be chance.
     assert compared(tmp_path, rows("a", 39), rows("b", 38)).pairs[0].watched is not None
+
+
+def test_the_lowest_level_is_one_half(tmp_path):
+    found = compared(tmp_path, outcome_rows("a", 5, 10), outcome_rows("b", 5, 10), level=0.5)
+    assert found.level == 0.5
 
 
 @pytest.mark.parametrize("level", [0.05, 1.0, 95])

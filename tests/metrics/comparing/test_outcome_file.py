@@ -36,6 +36,11 @@ def test_one_file_with_a_column_policy(folder):
     assert first.episodes[1].where == "a.csv, line 3"
 
 
+def test_an_episode_may_begin_at_its_goal(folder):
+    table = read(folder, "policy,success,steps\na,true,0\nb,true,1.0\n")
+    assert [policy.episodes[0].steps for policy in table.policies] == [0, 1]
+
+
 def test_one_file_per_policy_as_libero_is_reported(folder):
     header = "task_index,task_instruction,trial_index,initial_state_id,rollout_seed,success,"
     header += "timeout,episode_steps,steps_to_success\n"

@@ -51,6 +51,13 @@ def test_pairs_with_the_test_itself(shares):
     assert 0.77 <= found <= 0.83
 
 
+def test_pairs_that_the_second_always_wins():
+    """Six wins of six are as rare as 2 / 64; an error of exactly that is still found by six."""
+    assert pairs_for_power(0.0, 1.0) == 6
+    assert pairs_for_power(0.0, 1.0, alpha=2 / 64) == 6
+    assert pairs_for_power(1.0, 0.0, alpha=2 / 65) == 7
+
+
 def test_sequential_from_the_start_and_from_the_middle():
     found = until_settled(0.1, 0.4)
     # The same by plain simulation of every pair.

@@ -300,9 +300,11 @@ def test_pages_are_made_again_when_any_code_of_the_report_changes(tmp_path, monk
 def test_a_truth_that_was_measured_later_is_shown(tmp_path):
     run, _ = small_run(tmp_path / "run", num_episodes=1)
     write_pages(run, None, tmp_path / "report")
-    truth = FrameTruth(("0",), np.array([3]), np.array([[0.0, 0.0]]), cap=50)
-    write_pages(run, None, tmp_path / "report", truth=truth)
-    assert [known["frame"] for known in episode_file(tmp_path / "report", 0)["truth"]] == [3]
+    for frame, steps in ((3, 0.0), (4, 0.0), (4, np.inf)):
+        truth = FrameTruth(("0",), np.array([frame]), np.array([[steps, steps]]), cap=50)
+        write_pages(run, None, tmp_path / "report", truth=truth)
+        (known,) = episode_file(tmp_path / "report", 0)["truth"]
+        assert (known["frame"], known["value"]) == (frame, 1.0 if steps else -1.0)
 
 
 def test_words_written_beside_the_run_are_no_part_of_the_pages(tmp_path):

@@ -4,7 +4,7 @@ from math import isfinite
 from typing import Any
 
 from goalward.metrics.policy_answers import Rate
-from goalward.metrics.score import Interval, Score, no_interval
+from goalward.metrics.score import Interval, Score
 
 
 def number(value: float | None) -> float | None:
@@ -21,7 +21,7 @@ def estimate(score: Score, interval: Interval) -> dict[str, Any]:
 
     >>> estimate(Score(0.5), Interval(0.25, 0.75))
     {'value': 0.5, 'low': 0.25, 'high': 0.75, 'level': 0.95, 'reason': ''}
-    >>> estimate(Score(None, "no seed"), no_interval("one seed", 0.95))["reason"]
+    >>> estimate(Score(None, "no seed"), Interval(None, None, reason="one seed"))["reason"]
     'no seed'
     """
     return {
