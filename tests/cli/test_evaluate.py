@@ -85,7 +85,7 @@ def test_the_config_names_no_encoder_that_was_not_used(feature_file, tmp_path):
     evaluate_command(str(feature_file), out=tmp_path / "run", report=False, **TINY)
     settings = read_toml(tmp_path / "run" / "config.toml")
     assert settings["embedding"] == settings["reading"] == {}
-    assert settings["made_by"]["command"].startswith("goalward ")
+    assert settings["made_by"]["command"].startswith("goalward")
 
 
 @pytest.mark.parametrize("name", ["policy_v1.2", "policy.v1.3"])
@@ -140,6 +140,7 @@ def test_predict_takes_the_folder_of_an_evaluation(feature_file, tmp_path):
     predict_command(tmp_path / "folds", feature_file, out=out, subset="fold 1")
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_the_command_and_the_function_write_the_same_files(feature_file, tmp_path):
     evaluate_command(str(feature_file), out=tmp_path / "command", report=False, **TINY)
     numbers = dict(text.split("=") for text in SMALL)

@@ -83,7 +83,7 @@ def test_a_cell_is_the_run_it_says(finished):
     sample = train.balanced(8)
     positions = [train.ids.index(episode_id) for episode_id in sample.ids]
     alone = fit(train, "mc", seeds=[3], subsets={"8": positions}, device="cpu", **SMALL)
-    values = alone.predict(test, subset="8", device="cpu").values("mc")[0]
+    values = alone.predict(test, subset="8", device="cpu").raw_values("mc")[0]
     together = load(folder / "networks" / "two").predict(test, subset="8", device="cpu")
     np.testing.assert_allclose(together.raw_values("mc")[1], values, atol=1e-6)
 

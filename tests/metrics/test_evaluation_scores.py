@@ -144,6 +144,8 @@ def test_chances_are_judged_where_the_clock_left_enough_time():
     exactly = scored(horizon=20).calibration["td"]
     assert exactly.num_frames == 21 + 21 + 21
     assert exactly.brier.value == pytest.approx(7 / 63)
+    # With 30 more steps on the clock: the first 45 - 30 of the success, 41 - 30 of the others.
+    assert scored(horizon=30).calibration["td"].num_frames == 15 + 11 + 11
 
 
 def test_methods_are_tested_where_every_seed_has_a_score():

@@ -56,7 +56,7 @@ HALF = {"held_out_fraction": 0.5, "num_steps": 40, "learning_rate": 1e-2}
 
 @pytest.fixture(scope="module")
 def fitted(rollouts, small):
-    return fit(rollouts, [PLAIN, STRAIGHT, "mc"], seeds=[4, 6], **small | HALF)
+    return fit(rollouts, [PLAIN, STRAIGHT, "mc"], seeds=[1, 2], **small | HALF)
 
 
 def values(fitted, rollouts, method):
@@ -69,8 +69,10 @@ def test_the_step_learns_from_held_out_episodes_and_moves_every_value(fitted, ro
         frames.episode_ends, frames.endings.at_goal, fitted.numbers.mc_normaliser
     )
     plain, straight = (values(fitted, rollouts, name) for name in ("plain", "straight"))
-    for row, seed in enumerate((4, 6)):
-        held_out = frames.frames_of(fitted.answers["straight", seed, "", ""].held_out)
+    runs = [fitted.answers["straight", seed, "", ""] for seed in (1, 2)]
+    assert runs[0].held_out != runs[1].held_out
+    for row, run in enumerate(runs):
+        held_out = frames.frames_of(run.held_out)
         assert 0 < held_out.sum() < frames.num_frames
         design = np.stack([plain[row], np.ones(frames.num_frames)], axis=1)
         line, *_ = np.linalg.lstsq(design[held_out], came_true[held_out], rcond=None)
@@ -98,7 +100,7 @@ def test_the_step_is_told_of(rollouts, small, caplog):
 
 def test_methods_that_share_a_stage_share_its_networks(fitted):
     assert fitted.methods == ("plain", "straight", "mc")
-    assert fitted.answers["plain", 4, "", ""] == fitted.answers["straight", 4, "", ""]
+    assert fitted.answers["plain", 1, "", ""] == fitted.answers["straight", 1, "", ""]
     assert [[run.stage.name for run in nets.runs] for nets in fitted.nets] == [
         ["mc"] * 2,
         ["mc-absolute"] * 2,

@@ -72,7 +72,7 @@ def test_another_training_in_the_folder_is_not_gone_on_with(
         if stopped and now.steps == 4:
             raise KeyboardInterrupt
 
-    first = {"seeds": [0], "learning_rate": 0.01}
+    first = {"seeds": [0], "learning_rate": 0.01, "held_out_fraction": 0.0}
     with pytest.raises(KeyboardInterrupt) if stopped else nullcontext():
         hurried = {"on_progress": stop, "pace": Pace(report_s=0.0)}
         fit(rollouts, "survival", checkpoint=tmp_path, **hurried, **small | first)

@@ -97,6 +97,13 @@ def test_three_quarters_regained():
         assert comeback(speaking, speaking[None], rise, RULES) == found
 
 
+def test_just_enough_regained():
+    """From 0.25 to 0.75: 0.375 is three quarters of the way back, and 0.5 half of it."""
+    speaking = curve(0.25, 0.75, 0.375)
+    assert comeback(speaking, speaking[None], Rise(0, 1, 1), RULES) == 2
+    assert comeback(speaking, curve(0.25, 0.75, 0.5)[None], Rise(0, 1, 1), RULES) == 2
+
+
 def test_seeds_agree_that_regained_half():
     """Half of the 0.4 that the mean lost: a seed at 0.9 agrees from 0.7 on. Three of five do."""
     speaking = curve(0.4, 0.8, 0.4)
@@ -161,6 +168,18 @@ def test_from_reachable_to_lost_at_their_edges():
 def test_from_the_last_reachable_frame_to_the_first_lost_one():
     numbers = curve(0.2, 0.9, 0.9, 0.5, 0.65, 0.9, 0.95, 0.9)
     assert departure(numbers, 20, RULES) == Rise(3, 5, 5)
+
+
+def test_it_is_sharpest_no_later_than_the_first_lost_frame():
+    """It rises by 0.12, 0.13 and 0.15, the last time when it was lost already."""
+    assert departure(curve(0.6, 0.72, 0.85, 1.0), 20, RULES) == Rise(0, 2, 2)
+
+
+def test_a_departure_is_sharpest_as_a_setback_is():
+    """Over one frame at the last jump, by 0.16; over two at the first, where 0.19 are lost."""
+    numbers = curve(0.5, 0.5, 0.5, 0.64, 0.74, 0.74, *[0.9] * 12)
+    assert departure(numbers, 100, EventRules(window=0.01)) == Rise(2, 6, 6)
+    assert departure(numbers, 100, EventRules(window=0.02)) == Rise(2, 3, 6)
 
 
 def test_a_tenth_of_the_ceiling_must_follow():

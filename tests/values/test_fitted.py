@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import goalward
 from goalward.run_folder import RunFolder
 from goalward.training.fit import Pace
-from goalward.training.methods import METHODS
+from goalward.training.methods import MC, METHODS, Method
 from goalward.training.presets import hyperparameters
 from goalward.values.fitted import fit, load
 
@@ -230,6 +231,18 @@ def test_chances_are_those_of_the_task(rollouts):
         np.testing.assert_allclose(chances[..., of_task(rollouts, task)], alone, atol=1e-6)
 
 
+def test_chances_of_bins_are_their_mass_up_to_so_many_steps(rollouts):
+    """Returns are over 8 steps: within 8 all but the last bin, which says never."""
+    fitted = fit(rollouts, ("mc-dist", "mc"), seeds=1, **TINY)
+    within = [fitted.chances(rollouts, steps)[0, 0] for steps in (0.0, 2.0, 4.0, 8.0)]
+    for fewer, more in pairwise(within):
+        assert (fewer < more).all()
+    assert (within[0] > 0).all()
+    assert within[-1] == pytest.approx(1.0, abs=0.05)
+    # An untrained network gives every bin about the same: a quarter within 2 of 8 steps.
+    assert within[1] == pytest.approx(0.25, abs=0.05)
+
+
 @pytest.mark.parametrize("num_steps", [-1, math.nan])
 def test_chances_within_no_number_of_steps(fitted, rollouts, num_steps):
     with pytest.raises(
@@ -310,6 +323,14 @@ def test_networks_of_an_unknown_method_are_named(fitted, tmp_path):
         goalward.GoalwardError,
         match=r"networks of the method 'mine', which is none of liveness, .*methods=\[\.\.\.\]\)$",
     ):
+        load(tmp_path)
+
+
+def test_a_method_of_ones_own_is_given_again(rollouts, tmp_path):
+    mine = Method("mine", (MC,))
+    fit(rollouts, mine, seeds=1, **TINY).save(tmp_path)
+    assert load(tmp_path, methods=[mine]).fitted_methods == (mine,)
+    with pytest.raises(goalward.GoalwardError, match="networks of the method 'mine'"):
         load(tmp_path)
 
 

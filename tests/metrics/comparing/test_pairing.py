@@ -31,7 +31,9 @@ def test_states_of_the_larger_policy_alone_are_left_out_aloud(tmp_path):
     second = outcome_rows("b", 10, 30, initial_state=lambda i: i)
     found = compared(tmp_path, first, second, paired=True)
     assert found.notes[0].endswith("as not every policy started there: episodes 10 of a")
-    assert not compared(tmp_path, first, second).paired
+    found = compared(tmp_path, first, second)
+    assert not found.paired
+    assert found.notes[0].startswith("not paired: only 30 initial states")
 
 
 def test_an_episode_without_a_state_pairs_none():

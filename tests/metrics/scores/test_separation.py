@@ -47,11 +47,11 @@ def test_never_against_never_is_a_tie():
 
 
 def test_episodes_by_hand():
-    """Medians up to the goal: 5 against 4 (the lower of 4 and inf), 7 and 5."""
+    """Medians up to the goal: 5 against 4 (the lower of 4 and inf), 5 and 7."""
     endings = Endings(np.array([5, 7, 8, 9]), np.array([2, -1, -1, -1]))
-    steps = np.array([9.0, 5, 0, 99, 99, 4, INF, 7, 5])
+    steps = np.array([9.0, 5, 0, 99, 99, 4, INF, 5, 7])
     separation = episode_separation(steps, endings)
-    assert only_score(separation).value == pytest.approx((0 + 1 + 0.5) / 3)
+    assert only_score(separation).value == pytest.approx((0 + 0.5 + 1) / 3)
     assert separation.strata.tolist() == [0, 1, 1, 1]
 
 

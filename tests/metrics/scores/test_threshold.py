@@ -74,7 +74,10 @@ def test_training_chooses_and_test_is_scored():
     training = Predictions(10 * np.array([2.0, 1, 0, 8, 9, 9]), PAIR, horizon=5)
     test = Predictions(10 * np.array([2.0, 6, 0, 8, 3, 9]), PAIR, 5, training)
     assert best_threshold(training.steps[0], PAIR, 5).value == 50
-    assert only_score(composite_at_best(test)).value == pytest.approx(2 / 3)
+    composite = composite_at_best(test)
+    assert only_score(composite).value == pytest.approx(2 / 3)
+    # Two shares: an imagined pair of episodes of each kind keeps their interval honest.
+    assert composite.imagined().strata.tolist() == [0] * 3 + [1] * 3
 
 
 def test_every_seed_has_a_threshold_of_its_own():

@@ -125,6 +125,16 @@ def test_without_videos_events_still_have_their_pictures(tmp_path):
     assert not (tmp_path / "report" / "videos").exists()
 
 
+def test_a_frame_worth_watching_has_a_picture_though_nothing_happens_in_it(tmp_path):
+    # It comes near and nearer until the clock runs out: a near miss, and no event.
+    episode = drawn_episode("0", 40, shapes=SHAPES, fps=10.0)
+    run, rollouts = drawn_run([episode], {"td": [countdown(40)]}, tmp_path)
+    write_pages(run, rollouts, tmp_path / "report", videos=False)
+    (watched,) = content_of(tmp_path / "report" / "data" / "run.js")["watch"]
+    assert episode_file(tmp_path / "report", 0)["events"] == []
+    assert (tmp_path / "report" / watched["thumb"]).is_file()
+
+
 class BrokenFrames:
     """A camera whose file is damaged."""
 

@@ -12,7 +12,13 @@ from goalward.metrics.scores.table import SCORES, scores_shown
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.uncertainty.significance import MethodTests, OverallTest, PairTest
 from goalward.report.pages.assets import SITE
-from goalward.report.pages.colours import DARK_PANEL, LIGHT_PANEL, contrast, page_colours
+from goalward.report.pages.colours import (
+    DARK_PANEL,
+    LIGHT_PANEL,
+    contrast,
+    loss_colours,
+    page_colours,
+)
 from goalward.report.pages.front import front_page
 from goalward.report.words.blocks import plain_text
 from goalward.report.words.doubt import doubt_words
@@ -229,9 +235,10 @@ def test_errors_are_told_by_group_the_successes_before_the_time_outs():
 def test_every_method_is_seen_on_dark():
     names = ["liveness", "liveness-nb", "td", "mc", "mc-dist", "survival", "liveness-exact"]
     names += [f"mine {i}" for i in range(6)]
-    colours = page_colours(names)
+    colours = [*page_colours(names), *loss_colours().values()]
     assert min(contrast(colour["dark"], DARK_PANEL) for colour in colours) >= 3
-    assert len({colour["dark"] for colour in colours}) == len(names)
+    assert len({colour["dark"] for colour in page_colours(names)}) == len(names)
+    assert len({colour["dark"] for colour in loss_colours().values()}) == 2
 
 
 def test_the_panels_are_those_of_the_style_sheet():

@@ -22,22 +22,22 @@ def test_stages_have_the_mean_of_their_networks_and_a_line_for_each():
     )
     sparse, mc = training_stages(log)
     assert (sparse["name"], sparse["num_networks"]) == ("sparse", 2)
-    assert sparse["training"] == {
-        "steps": [10, 20],
-        "mean": [0.6, 0.3],
-        "networks": [[0.8, 0.4], [0.4, 0.2]],
-    }
-    assert sparse["held_out"]["mean"] == [0.7, 0.8]
+    training, held_out = sparse["losses"]
+    assert (training["kind"], held_out["kind"]) == ("training", "held out")
+    assert (training["steps"], training["mean"]) == ([10, 20], [0.6, 0.3])
+    assert training["networks"] == [((10, 20), [0.8, 0.4]), ((10, 20), [0.4, 0.2])]
+    assert training["colours"]["light"] != held_out["colours"]["light"]
+    assert held_out["mean"] == [0.7, 0.8]
     assert sparse["kept"] == [(10, 0.6), (20, 0.7)]
-    assert (mc["name"], mc["held_out"], mc["kept"]) == ("mc", None, [])
+    assert (mc["name"], len(mc["losses"]), mc["kept"]) == ("mc", 1, [])
 
 
 def test_networks_that_were_looked_at_at_other_steps_count_where_they_were():
     log = TrainingLog((curve("mc", 0, (10, 30), (0.8, 0.4)), curve("mc", 1, (20, 30), (0.5, 0.2))))
-    losses = training_stages(log)[0]["training"]
+    (losses,) = training_stages(log)[0]["losses"]
     assert losses["steps"] == [10, 20, 30]
     assert losses["mean"] == [0.8, 0.5, pytest.approx(0.3)]
-    assert losses["networks"] == [[0.8, None, 0.4], [None, 0.5, 0.2]]
+    assert losses["networks"] == [((10, 30), [0.8, 0.4]), ((20, 30), [0.5, 0.2])]
 
 
 def test_a_network_that_went_astray_does_not_take_the_page_along():
@@ -48,17 +48,17 @@ def test_a_network_that_went_astray_does_not_take_the_page_along():
         )
     )
     stages = training_stages(log)
-    assert stages[0]["training"]["mean"] == [2.0, None]
+    assert stages[0]["losses"][0]["mean"] == [2.0, None]
     assert json.dumps(stages, allow_nan=False)
 
 
 def test_of_many_networks_some_are_drawn_and_all_are_counted():
     log = TrainingLog(tuple(curve("mc", seed, (10,), (float(seed),)) for seed in range(1000)))
     stage = training_stages(log)[0]
-    lines = stage["training"]["networks"]
-    assert len(lines) == MOST_LINES
-    assert (lines[0], lines[-1]) == ([0.0], [999.0])
-    assert stage["training"]["mean"] == [499.5]
+    (losses,) = stage["losses"]
+    assert len(losses["networks"]) == MOST_LINES
+    assert [losses["networks"][i][1] for i in (0, -1)] == [[0.0], [999.0]]
+    assert losses["mean"] == [499.5]
     assert stage["num_networks"] == 1000
 
 

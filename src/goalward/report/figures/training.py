@@ -43,7 +43,7 @@ def training_figure(log: TrainingLog) -> Figure:
     figure.supxlabel("gradient steps", fontsize=FONT_SIZE, color=TEXT_COLOUR)
     figure.supylabel("loss", fontsize=FONT_SIZE, color=TEXT_COLOUR)
     if log.stages:
-        kinds = [kind for kind in _DASHES if any(_lines(log.curves, kind))]
+        kinds = [kind for kind in _DASHES if any(loss_lines(log.curves, kind))]
         figure.legend(
             handles=[
                 Line2D(
@@ -62,7 +62,7 @@ def training_figure(log: TrainingLog) -> Figure:
 def _draw_stage(axes: Axes, curves: Sequence[LossCurve]) -> None:
     losses: list[float] = []
     for kind, dashes in _DASHES.items():
-        lines = _lines(curves, kind)
+        lines = loss_lines(curves, kind)
         if not lines:
             continue
         colour = LOSS_COLOURS[kind]
@@ -70,7 +70,7 @@ def _draw_stage(axes: Axes, curves: Sequence[LossCurve]) -> None:
         axes.add_collection(
             LineCollection(thin, colors=colour, linestyles=dashes, linewidths=0.5, alpha=0.35)
         )
-        steps, mean = _mean(lines)
+        steps, mean = mean_loss(lines)
         # A line through one point is nothing.
         marker = "o" if len(steps) == 1 else None
         axes.plot(steps, mean, color=colour, linestyle=dashes, lw=1.6, marker=marker, ms=3)
@@ -87,16 +87,17 @@ def _draw_stage(axes: Axes, curves: Sequence[LossCurve]) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
 
 
-def _lines(curves: Sequence[LossCurve], kind: str) -> list[_Line]:
+def loss_lines(curves: Sequence[LossCurve], kind: str) -> list[_Line]:
+    """Steps and losses of each network; held out, of those that episodes were kept out for."""
     if kind == TRAINING:
         return [(curve.steps, curve.loss) for curve in curves]
     return [(c.steps, c.held_out_loss) for c in curves if c.held_out_loss is not None]
 
 
-def _mean(lines: Sequence[_Line]) -> tuple[list[int], list[float]]:
+def mean_loss(lines: Sequence[_Line]) -> tuple[list[int], list[float]]:
     """The mean loss at every step, over the networks that got there.
 
-    >>> _mean([((1, 2), (4.0, 2.0)), ((1,), (6.0,))])
+    >>> mean_loss([((1, 2), (4.0, 2.0)), ((1,), (6.0,))])
     ([1, 2], [5.0, 2.0])
     """
     at: defaultdict[int, list[float]] = defaultdict(list)

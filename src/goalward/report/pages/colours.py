@@ -1,8 +1,8 @@
-"""Colours of methods on a page that may be light or dark."""
+"""Colours of methods and losses on a page that may be light or dark."""
 
 from collections.abc import Sequence
 
-from goalward.looks import channels, looks_of
+from goalward.looks import LOSS_COLOURS, channels, looks_of
 
 # The panels that curves and bars are drawn on, as in site/colours.css.
 LIGHT_PANEL = "#ffffff"
@@ -20,10 +20,16 @@ def page_colours(methods: Sequence[str]) -> list[dict[str, str]]:
     [{'light': '#0072b2', 'dark': '#0072b2'}, {'light': '#000000', 'dark': '#eeeeee'}]
     """
     looks = looks_of(methods)
-    return [
-        {"light": looks[name].colour, "dark": seen_on(DARK_PANEL, looks[name].colour)}
-        for name in methods
-    ]
+    return [_on_both(looks[name].colour) for name in methods]
+
+
+def loss_colours() -> dict[str, dict[str, str]]:
+    """The same for losses by their kind."""
+    return {kind: _on_both(colour) for kind, colour in LOSS_COLOURS.items()}
+
+
+def _on_both(colour: str) -> dict[str, str]:
+    return {"light": colour, "dark": seen_on(DARK_PANEL, colour)}
 
 
 def seen_on(background: str, colour: str) -> str:

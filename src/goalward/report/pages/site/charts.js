@@ -101,7 +101,7 @@
   // Plotly reads names as markup.
   const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;");
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const colour = (method) => method.colours[window.goalwardTheme.isDark() ? "dark" : "light"];
+  const colour = ({ colours }) => colours[window.goalwardTheme.isDark() ? "dark" : "light"];
 
   function layout(extra, height) {
     const axis = { gridcolor: css("--line"), zerolinecolor: css("--line-strong"), linecolor: css("--line-strong"), fixedrange: true, automargin: true };
@@ -217,5 +217,5 @@
     document.documentElement.dataset.charts = "drawn";
   }
 
-  goalward.charts = { methods, truth, figure, css, drawAll };
+  goalward.charts = { methods, truth, figure, css, colour, drawAll };
 })();

@@ -7,7 +7,7 @@
   function training() {
     const stages = goalward.run.front.training;
     if (!stages.length) return null;
-    const isJudged = stages.some((stage) => stage.held_out);
+    const isJudged = stages.some((stage) => stage.kept.length);
     const how = "Losses over gradient steps; thin lines are networks, thick ones their mean. " + (isJudged
       ? "Look for a held-out loss that rises while the training loss falls: from there on networks learn by heart. Dots: where each was at its best, which is what was kept. Compare how the two lines run, not how high: held-out episodes are scored otherwise."
       : "No episodes were held out from training, so nobody can see here whether networks learn by heart.");
@@ -20,19 +20,17 @@
   }
 
   function drawn(stage) {
-    const traces = [
-      ...lines(stage.training, "training", goalward.charts.css("--text-soft")),
-      ...(stage.held_out ? lines(stage.held_out, "held out", goalward.charts.css("--accent")) : []),
-    ];
+    const { colour, css } = goalward.charts;
+    const traces = stage.losses.flatMap((losses) => lines(losses, colour(losses)));
     if (stage.kept.length) {
       traces.push({
         type: "scatter", mode: "markers", name: "kept", x: stage.kept.map(([step]) => step), y: stage.kept.map(([, loss]) => loss),
-        marker: { color: goalward.charts.css("--accent"), size: 6, line: { width: 1, color: goalward.charts.css("--panel") } },
+        marker: { color: colour(stage.losses[1]), size: 6, line: { width: 1, color: css("--panel") } },
         hovertemplate: "kept: step %{x}, held out %{y:.3g}<extra></extra>",
       });
     }
     const losses = traces.flatMap(({ y }) => y).filter((loss) => loss > 0);
-    const last = Math.max(...stage.training.steps);
+    const last = Math.max(...stage.losses[0].steps);
     return [traces, {
       xaxis: { title: { text: "gradient steps" }, range: [0, 1.03 * last] },
       yaxis: { title: { text: "loss" }, type: "log", tickvals: roundNumbers(Math.min(...losses), Math.max(...losses)), tickformat: ".2~g" },
@@ -48,11 +46,12 @@
   }
 
   // All thin lines are one trace, cut by points that are none; then their mean.
-  function lines({ steps, mean, networks }, name, color) {
+  function lines({ kind, steps, mean, networks }, color) {
     const cut = (list) => [...list, null];
+    const dash = kind === "training" ? "solid" : "5px,3px";
     return [
-      { type: "scatter", mode: "lines", x: networks.flatMap(() => cut(steps)), y: networks.flatMap(cut), line: { color, width: 1 }, opacity: 0.3, hoverinfo: "skip", showlegend: false },
-      { type: "scatter", mode: "lines", name, x: steps, y: mean, line: { color, width: 2.4 }, hovertemplate: `${name}, step %{x}: %{y:.3g}<extra></extra>` },
+      { type: "scatter", mode: "lines", x: networks.flatMap(([at]) => cut(at)), y: networks.flatMap(([, losses]) => cut(losses)), line: { color, dash, width: 1 }, opacity: 0.5, hoverinfo: "skip", showlegend: false },
+      { type: "scatter", mode: "lines", name: kind, x: steps, y: mean, line: { color, dash, width: 2.4 }, hovertemplate: `${kind}, step %{x}: %{y:.3g}<extra></extra>` },
     ];
   }
 
