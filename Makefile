@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Tests in parallel; two workers suit a laptop as well as CI.
+# Tests in parallel; two workers suit a laptop as well as CI, and a thread each: threads of torch that
+# wait for a busy core make a training ten times slower (docs/log.md).
 WORKERS ?= 2
 
 .PHONY: help install simulators rerun demo test mutants lint types check bench format clean
@@ -37,7 +38,7 @@ demo: install  ## evaluate a policy on the rollouts that come with the package
 		--standard-horizon 50 --folds 2 --set width=128 --set batch_size=128 --set num_steps=250
 
 test: install  ## run all tests
-	$(BIN)/python -m pytest -n $(WORKERS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)
 
 # A slice: what MINUTES allow. The next call goes on where this one stopped.
 MINUTES ?= 55

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from goalward.errors import GoalwardError, argument
-from goalward.files import write_text
 
 PAPER_METHODS = ("liveness", "liveness-nb", "td", "mc", "mc-dist")
 
@@ -51,11 +50,6 @@ def toml_text(content: Mapping[str, Any]) -> str:
     import tomli_w
 
     return tomli_w.dumps(content, multiline_strings=False)
-
-
-def write_toml(path: Path, content: Mapping[str, Any]) -> None:
-    """A table of tables as TOML, whole or not at all."""
-    write_text(path, toml_text(content))
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
 import goalward
-from goalward.config import read_toml, write_toml
+from goalward.config import read_toml, toml_text
 from goalward.errors import GoalwardError, RolloutError
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.rollouts.episode import Outcome
@@ -137,7 +137,7 @@ def test_what_is_no_run_is_told_in_a_sentence(tmp_path):
 def with_format(folder, number):
     settings = read_toml(folder.config) | {"format": number}
     settings["made_by"]["goalward"] = "9.8"
-    write_toml(folder.config, settings)
+    folder.config.write_text(toml_text(settings))
 
 
 def test_a_run_of_a_newer_version(folder):
@@ -169,6 +169,15 @@ def test_damaged_results_are_named_with_their_place(folder, place, value, words)
     inner[place[-1]] = value
     folder.scores.write_text(json.dumps(content))
     with pytest.raises(GoalwardError, match=f"scores.json: {words}"):
+        open_run(folder.path)
+
+
+def test_a_score_that_the_run_does_not_have_yet(folder):
+    """A newer version may know more scores: the run says so, and not a traceback later."""
+    content = json.loads(folder.scores.read_text())
+    del content["scores"]["cards"]["td"]["spearman"]
+    folder.scores.write_text(json.dumps(content))
+    with pytest.raises(GoalwardError, match="scores.json: td has no spearman; run `goalward ev"):
         open_run(folder.path)
 
 
@@ -207,7 +216,7 @@ def test_a_damaged_list_of_episodes_is_named(folder, text):
 def test_an_unknown_setting_is_named(folder):
     settings = read_toml(folder.config)
     settings["evaluation"]["surprise"] = 1
-    write_toml(folder.config, settings)
+    folder.config.write_text(toml_text(settings))
     with pytest.raises(GoalwardError, match="config.toml: evaluation: no field is called surprise"):
         open_run(folder.path)
 

@@ -1,48 +1,30 @@
-"""Value functions by method, seed, task and subset: who answers for which frame, and on disk."""
+"""Value functions by method, seed, task and subset: who answers for which frame."""
 
-import json
 import math
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from rollout_files.two_tasks import HALVES, TINY, of_task, two_tasks
 
 import goalward
-from goalward.run_folder import RunFolder
 from goalward.training.fit import Pace
-from goalward.training.methods import MC, METHODS, Method
+from goalward.training.methods import METHODS
 from goalward.training.presets import hyperparameters
-from goalward.values.fitted import fit, load
+from goalward.values.fitted import fit
 
-# Two tasks by turns, episodes of 5, 3, 4, 2, 5, 3, 4, 2 frames.
-LENGTHS = [5, 3, 4, 2] * 2
-ENDS = np.cumsum(LENGTHS)
-TINY = {"width": 4, "num_layers": 2, "batch_size": 8, "num_steps": 2, "device": "cpu"}
-HALVES = {"early": [0, 1, 2, 3], "late": [4, 5, 6, 7]}
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-def made(*, layout="", outcomes=("success", "failure", "time_out", "success") * 2):
-    draws = np.random.default_rng(0)
-    features = [draws.normal(size=(length, 2)) for length in LENGTHS]
-    tasks = ["lift", "turn"] * 4
-    rollouts = goalward.from_arrays(features, outcomes=list(outcomes), tasks=tasks)
-    return rollouts.with_features(rollouts.features, layout=layout)
 
 
 @pytest.fixture(scope="module")
 def rollouts():
-    return made()
+    return two_tasks()
 
 
 @pytest.fixture(scope="module")
 def fitted(rollouts):
     """Of two halves of the episodes, each with both tasks and both kinds of outcomes."""
     return fit(rollouts, ("mc", "liveness-nb"), seeds=(3, 5), subsets=HALVES, **TINY)
-
-
-def of_task(rollouts, task):
-    return np.repeat([episode.task == task for episode in rollouts], LENGTHS)
 
 
 def test_a_table_says_what_it_is_of(fitted, rollouts):
@@ -52,7 +34,7 @@ def test_a_table_says_what_it_is_of(fitted, rollouts):
     assert table.episode_ids == rollouts.ids
     assert table.episode_tasks == ("lift", "turn") * 4
     assert fitted.tasks == ("lift", "turn")
-    assert table.episode_ends.tolist() == ENDS.tolist()
+    assert table.episode_ends.tolist() == [5, 8, 12, 14, 19, 22, 26, 28]
     assert table.raw_value.shape == table.steps_to_goal.shape == (2, 2, 28)
     assert table.raw_value.dtype == table.steps_to_goal.dtype == np.float32
 
@@ -61,11 +43,11 @@ def test_every_frame_is_judged_by_the_networks_of_its_task(fitted, rollouts):
     table = fitted.predict(rollouts, subset="early")
     for task in ("lift", "turn"):
         alone = fitted.predict(rollouts.where(task=task), subset="early")
-        here = of_task(rollouts, task)
+        here = of_task(task)
         np.testing.assert_allclose(table.raw_value[..., here], alone.raw_value, atol=1e-6)
         np.testing.assert_allclose(table.steps_to_goal[..., here], alone.steps_to_goal, rtol=1e-4)
     # The networks of the other task would have said something else.
-    lift = of_task(rollouts, "lift")
+    lift = of_task("lift")
     frames = [rollouts.features[lift][:5]]
     other = fitted.predict(
         goalward.from_arrays(frames, success=[True], tasks=["turn"]), subset="early"
@@ -149,6 +131,13 @@ def test_subsets_that_are_none(rollouts, positions, message):
         fit(rollouts, "mc", seeds=1, subsets={"x": positions}, **TINY)
 
 
+def test_a_subset_may_be_one_episode(rollouts):
+    with pytest.warns(UserWarning, match="nothing to tell apart"):
+        one = fit(rollouts, "mc", seeds=1, subsets={"x": [3]}, **TINY)
+    (run,) = one.answers.values()
+    assert run.episodes == (3,)
+
+
 def test_subsets_may_be_arrays_and_hold_every_position(rollouts):
     every = fit(rollouts, "mc", seeds=1, subsets={"x": np.arange(8)}, **TINY)
     (lift, turn) = every.answers.values()
@@ -179,7 +168,7 @@ def test_presets_and_overrides_arrive(rollouts):
 
 
 def test_every_task_of_one_outcome_is_warned_of_by_name():
-    one_kind = made(outcomes=("success", "success", "success", "failure") * 2)
+    one_kind = two_tasks(outcomes=("success", "success", "success", "failure") * 2)
     with pytest.warns(UserWarning, match="^every episode of task 'lift' that is learned from"):
         fit(one_kind, "mc", seeds=1, **TINY)
 
@@ -228,7 +217,7 @@ def test_chances_are_those_of_the_task(rollouts):
     assert ((chances > 0) & (chances < 1)).all()
     for task in ("lift", "turn"):
         alone = fitted.chances(rollouts.where(task=task), 2.0)
-        np.testing.assert_allclose(chances[..., of_task(rollouts, task)], alone, atol=1e-6)
+        np.testing.assert_allclose(chances[..., of_task(task)], alone, atol=1e-6)
 
 
 def test_chances_of_bins_are_their_mass_up_to_so_many_steps(rollouts):
@@ -255,17 +244,17 @@ def test_chances_within_no_number_of_steps(fitted, rollouts, num_steps):
 
 
 def test_features_made_of_something_else_are_refused():
-    fitted = fit(made(layout="clip of front"), "mc", seeds=1, **TINY)
+    fitted = fit(two_tasks(layout="clip of front"), "mc", seeds=1, **TINY)
     assert fitted.feature_layout == "clip of front"
     for known in ("clip of front", ""):
-        assert fitted.predict(made(layout=known)).num_frames == 28
+        assert fitted.predict(two_tasks(layout=known)).num_frames == 28
     with pytest.raises(
         goalward.GoalwardError,
         match="^these value functions know features made of clip of front; the rollouts have dino",
     ):
-        fitted.predict(made(layout="dino of wrist"))
-    unnamed = fit(made(), "mc", seeds=1, **TINY)
-    assert unnamed.predict(made(layout="dino of wrist")).num_frames == 28
+        fitted.predict(two_tasks(layout="dino of wrist"))
+    unnamed = fit(two_tasks(), "mc", seeds=1, **TINY)
+    assert unnamed.predict(two_tasks(layout="dino of wrist")).num_frames == 28
 
 
 def test_tasks_that_were_not_trained_are_named(rollouts):
@@ -274,82 +263,12 @@ def test_tasks_that_were_not_trained_are_named(rollouts):
         goalward.GoalwardError, match="^no value function for task 'turn'; trained: 'lift'$"
     ):
         lift.predict(rollouts)
-
-
-# ---- on disk ----------------------------------------------------------------------------------
-
-
-def test_survives_the_disk(fitted, rollouts, tmp_path):
-    fitted.save(tmp_path / "networks")
-    # As a folder of networks, or as the run that holds one.
-    for folder in (tmp_path / "networks", str(tmp_path)):
-        again = load(folder)
-        assert again.numbers == fitted.numbers
-        assert again.methods == fitted.methods
-        assert dict(again.answers) == dict(fitted.answers)
-        assert again.log == fitted.log
-        for subset in HALVES:
-            tables = (one.predict(rollouts, subset=subset) for one in (again, fitted))
-            first, second = (table.raw_value for table in tables)
-            assert np.array_equal(first, second)
-    assert RunFolder(tmp_path).networks == tmp_path / "networks"
-
-
-def test_the_layout_of_features_survives_the_disk(tmp_path):
-    fit(made(layout="clip of front"), "mc", seeds=1, **TINY).save(str(tmp_path))
-    assert load(tmp_path).feature_layout == "clip of front"
-
-
-def test_what_is_no_finished_fit(fitted, tmp_path):
-    with pytest.raises(goalward.GoalwardError, match=r"nowhere: holds no finished fit \(.*No such"):
-        load(tmp_path / "nowhere")
-    fitted.save(tmp_path)
-    facts = json.loads((tmp_path / "run.json").read_text())
-    assert facts["version"] == 2
-    (tmp_path / "run.json").write_text(json.dumps(facts | {"version": 3}))
-    with pytest.raises(goalward.GoalwardError, match="was written by another version of goalward$"):
-        load(tmp_path)
-    (tmp_path / "run.json").write_text("{")
-    with pytest.raises(goalward.GoalwardError, match="holds no finished fit"):
-        load(tmp_path)
-
-
-def test_networks_of_an_unknown_method_are_named(fitted, tmp_path):
-    fitted.save(tmp_path)
-    facts = json.loads((tmp_path / "run.json").read_text())
-    facts["answers"][0]["method"] = "mine"
-    (tmp_path / "run.json").write_text(json.dumps(facts))
+    both = fit(rollouts, "mc", seeds=1, **TINY)
+    other = goalward.from_arrays([np.zeros((2, 2))], success=[True], tasks=["push"])
     with pytest.raises(
-        goalward.GoalwardError,
-        match=r"networks of the method 'mine', which is none of liveness, .*methods=\[\.\.\.\]\)$",
+        goalward.GoalwardError, match="^no value function for task 'push'; trained: 'lift', 'turn'$"
     ):
-        load(tmp_path)
-
-
-def test_a_method_of_ones_own_is_given_again(rollouts, tmp_path):
-    mine = Method("mine", (MC,))
-    fit(rollouts, mine, seeds=1, **TINY).save(tmp_path)
-    assert load(tmp_path, methods=[mine]).fitted_methods == (mine,)
-    with pytest.raises(goalward.GoalwardError, match="networks of the method 'mine'"):
-        load(tmp_path)
-
-
-def test_facts_of_version_0_1_0_are_enough(fitted, tmp_path):
-    """It knew no steps after training and no layout of features."""
-    fitted.save(tmp_path)
-    facts = json.loads((tmp_path / "run.json").read_text())
-    del facts["after"], facts["feature_layout"]
-    (tmp_path / "run.json").write_text(json.dumps(facts))
-    again = load(tmp_path)
-    assert again.feature_layout == ""
-    assert again.methods == fitted.methods
-    facts["after"] = {"mc": "line", "liveness-nb": "bend"}
-    (tmp_path / "run.json").write_text(json.dumps(facts))
-    with pytest.raises(
-        goalward.GoalwardError,
-        match=r"\(mc: line, liveness-nb: bend\) than its methods have now \(none\); fit it again$",
-    ):
-        load(tmp_path)
+        both.predict(other)
 
 
 def test_a_curve_per_network(fitted):

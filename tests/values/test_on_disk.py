@@ -62,6 +62,12 @@ def test_frames_of_the_first_and_of_a_later_episode():
     assert table(1).frames_of("y") == slice(2, 5)
 
 
+def test_frames_are_counted_in_32_bits():
+    schema = table(1).to_arrow().schema
+    assert schema.field("frame").type == pa.int32()
+    assert schema.field("raw_value").type == schema.field("steps_to_goal").type == pa.float32()
+
+
 def test_pandas_is_asked_for_by_name(monkeypatch):
     asked = []
     monkeypatch.setattr("goalward.values.table.find_spec", asked.append)

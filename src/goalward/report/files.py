@@ -38,4 +38,3 @@ def write_summary(run: Run) -> list[Path]:
     for name, figure in figures.items():
         written += save_figure(figure, folder.figures / name)
     return written
-

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from goalward.config import read_toml
 from goalward.errors import GoalwardError, RolloutError, argument
-from goalward.files import written_whole
+from goalward.files import write_text
+from goalward.metrics.scores.table import SCORES
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.run_folder import RunFolder
 from goalward.runs.codec import (
@@ -57,6 +58,7 @@ def open_run(folder: str | Path) -> Run:
         events={episode.id: events.get(episode.id, ()) for episode in episodes},
         results=read_json(files.scores, Results),
     )
+    _check_scores(run)
     lengths = np.diff(run.values.episode_ends, prepend=0).tolist()
     recorded = [(episode.id, episode.num_frames) for episode in episodes]
     if not recorded or recorded != list(zip(run.values.episode_ids, lengths, strict=True)):
@@ -100,6 +102,18 @@ def _check_finished(files: RunFolder, command: str) -> None:
             raise GoalwardError(
                 f"{files.path}: is not finished (it has no {file.name} yet); {_again(command)} "
                 "goes on where it stopped"
+            )
+
+
+def _check_scores(run: Run) -> None:
+    """That every method has every score of the table, which may have grown since."""
+    for method in run.values.methods:
+        card = run.scores.cards.get(method, {})
+        missing = [name for name in SCORES if name not in card]
+        if missing:
+            raise GoalwardError(
+                f"{run.folder.scores}: {method} has no {missing[0]}; "
+                f"{_again(run.settings.made_by.command)}"
             )
 
 
@@ -148,8 +162,7 @@ def write_episodes(
     for path, table in ((files.episodes, rows), (files.outcomes, outcomes)):
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(table)
-        with written_whole(path) as temporary:
-            temporary.write_text(text.getvalue(), encoding="utf-8")
+        write_text(path, text.getvalue())
     return files.episodes, files.outcomes
 
 

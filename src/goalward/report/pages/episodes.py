@@ -71,8 +71,6 @@ def episode_curves(
     episode, frames = run.episodes[position], run.frames_of(position)
     return {
         "position": position,
-        "id": episode.id,
-        "goal_frame": episode.goal_frame,
         "curves": [_curve(one.part(frames)) for one in curves],
         "events": [_event(event, run.time_limit) for event in run.events[episode.id]],
         "truth": [

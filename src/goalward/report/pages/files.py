@@ -219,7 +219,6 @@ class _Site:
     def _write_run(self) -> None:
         content = {
             "key": self.key,
-            "goalward": goalward.__version__,
             "front": self.front,
             "watch": [
                 {

@@ -187,7 +187,7 @@ def _watch_blocks(run: Run) -> list[Block]:
 
 def _event_blocks(run: Run) -> list[Block]:
     """How many events there are of each kind; nothing where there are none but goals."""
-    found = [event.kind for events in run.events.values() for event in events]
+    found: list[str] = [event.kind for events in run.events.values() for event in events]
     told = [
         f"{found.count(kind)} {look.word if found.count(kind) == 1 else look.plural}"
         for kind, look in EVENT_LOOKS.items()
