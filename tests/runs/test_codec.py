@@ -106,7 +106,7 @@ def test_results_leave_out_what_is_usual_and_settings_do_not(tmp_path):
         ({"is_so": 1}, "is_so: wanted true or false, got 1"),
         ({"numbers": [["much"]]}, "numbers: wanted an array of numbers"),
         ({"by_name": {"a": {"number": "high"}}}, "wanted a number, got 'high'"),
-        ({"by_name": {"a": {"nombre": 1}}}, "no field is called nombre"),
+        ({"by_name": {"a": {"nombre": 1, "b": 2}}}, "no field is called b, nombre$"),
         ({"colour": "green"}, "colour: 'green' is not a valid Colour"),
         ({"side": "up"}, "side: "),
         ({"pair": [1.0]}, "pair"),
@@ -116,6 +116,12 @@ def test_results_leave_out_what_is_usual_and_settings_do_not(tmp_path):
 def test_what_does_not_fit_is_named(change, words):
     with pytest.raises(GoalwardError, match=f"here: .*{words}"):
         decoded(encoded(outer()) | change, Outer, "here")
+
+
+def test_what_is_no_table_at_all():
+    """The error is about the whole: there is no place to name."""
+    with pytest.raises(GoalwardError, match="^here: no field is called x$"):
+        decoded({"x": 1}, Inner, "here")
 
 
 def test_a_missing_field_is_named():

@@ -3,10 +3,15 @@
 import numpy as np
 import pytest
 from rollout_files.drawn_runs import drawn_episode, drawn_run
+from rollout_files.lerobot import make_episode, write_lerobot
 
+import goalward
 from goalward.errors import GoalwardError
+from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.rollouts.episode import Outcome
 from goalward.runs.curves import Curves
+from goalward.runs.settings import RunData
+from goalward.runs.stored import open_run, write_run
 from goalward.values.events import EventKind
 
 
@@ -72,3 +77,87 @@ def test_seeds_are_averaged_as_values_not_as_steps():
     assert curves.steps == pytest.approx([2.0])
     assert curves.spread == pytest.approx([np.sqrt(0.5)])
     assert Curves.of_steps("mc", np.array([[1.0]]), 0.5).spread == pytest.approx([0.0])
+
+
+def test_a_run_says_what_it_is(run, tmp_path):
+    words = f"Run({str(tmp_path)!r}: policy; 2 episodes, 2 held out; good, blind)"
+    assert repr(run) == words
+
+
+def test_a_part_of_a_curve_knows_whose_it_is(run):
+    part = run.curves("blind").part(run.frames_of(0))
+    assert (part.method, part.discount, part.by_seed.shape) == ("blind", run.discount, (1, 101))
+
+
+@pytest.fixture
+def filmed(tmp_path):
+    """A run of a data set with a camera, in its folder."""
+    written = [make_episode(6, True, seed=0), make_episode(5, False, seed=1)]
+    root = write_lerobot(tmp_path / "data", written)
+    episodes = [drawn_episode("0", 6, outcome=Outcome.SUCCESS), drawn_episode("1", 5)]
+    steps = {"good": [np.arange(6.0)[None, ::-1], np.full((1, 5), 9.0)]}
+    data = RunData(path=str(root))
+    run, _ = drawn_run(episodes, steps, tmp_path / "run", data=data)
+    write_run(run)
+    return open_run(tmp_path / "run")
+
+
+def test_the_rollouts_of_a_run_are_found_again(filmed, tmp_path):
+    heard = []
+    rollouts = filmed.read_rollouts(on_progress=lambda so_far, total: heard.append((so_far, total)))
+    assert rollouts.ids == ("0", "1")
+    assert len(rollouts.camera_names) > 0
+    assert heard
+    (tmp_path / "data").rename(tmp_path / "moved")
+    with pytest.raises(GoalwardError, match=r"data.*\(data= says where the rollouts lie now\)"):
+        filmed.read_rollouts()
+    assert filmed.read_rollouts(tmp_path / "moved").ids == ("0", "1")
+    with pytest.raises(GoalwardError) as ended:
+        filmed.read_rollouts(tmp_path / "nowhere")
+    assert "says where" not in str(ended.value)
+
+
+def test_what_is_true_is_found_beside_the_data_or_where_it_was(filmed, tmp_path):
+    assert filmed.read_truth() is None
+    truth = FrameTruth(("0",), np.array([2]), np.array([[3.0, 4.0]]), cap=9)
+    truth.write(tmp_path / "data" / "truth.parquet")
+    assert filmed.read_truth().steps.tolist() == [[3.0, 4.0]]
+    (tmp_path / "data").rename(tmp_path / "moved")
+    assert filmed.read_truth() is None
+    assert filmed.read_truth(tmp_path / "moved").episode_ids == ("0",)
+
+
+def test_a_truth_that_was_named_is_remembered(tmp_path):
+    truth = FrameTruth(("0",), np.array([2]), np.array([[3.0]]), cap=9)
+    truth.write(tmp_path / "elsewhere.parquet")
+    data = RunData(truth=str(tmp_path / "elsewhere.parquet"))
+    steps = {"good": [np.arange(6.0)[None, ::-1]]}
+    episode = drawn_episode("0", 6, outcome=Outcome.SUCCESS)
+    run, _ = drawn_run([episode], steps, tmp_path / "run", data=data)
+    assert run.read_truth().cap == 9
+
+
+def test_a_run_hands_itself_on(filmed, tmp_path):
+    """What is asked of the run is what report and exports hear."""
+    page = filmed.report(tmp_path / "pages", videos=False, progress=False)
+    assert page == tmp_path / "pages" / "index.html"
+    assert not list((tmp_path / "pages").rglob("*.mp4"))
+    assert filmed.report(progress=False) == filmed.folder.report / "index.html"
+    assert list(filmed.folder.report.rglob("*.mp4"))
+    table = filmed.export("csv", out=tmp_path / "one.csv", episodes=["1"], method="good")
+    assert table == tmp_path / "one.csv"
+    lines = table.read_text().splitlines()
+    assert len(lines) == 1 + 5
+    assert lines[0].endswith("good_value,good_sd,good_steps_to_go")
+    (tmp_path / "data").rename(tmp_path / "moved")
+    progress = filmed.export("lerobot-progress", data=tmp_path / "moved")
+    assert progress == filmed.folder.exports / "sarm_progress.parquet"
+    with pytest.raises(goalward.GoalwardError, match="no method 'td'"):
+        filmed.export("csv", method="td")
+
+
+def test_harmless_names_are_of_either_case(tmp_path):
+    episodes = [drawn_episode("Demo_A", 4), drawn_episode("demo b", 4)]
+    steps = {"good": [np.full((1, 4), 9.0)] * 2}
+    run, _ = drawn_run(episodes, steps, tmp_path)
+    assert [run.file_stem(i) for i in range(2)] == ["episode_Demo_A", "episode_at_1"]
