@@ -1,5 +1,7 @@
 """Tables of values in memory, on disk and against hand-made numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -64,3 +66,11 @@ def test_unknown_names_are_explained(table, tmp_path):
     (tmp_path / "bad.parquet").write_text("not parquet")
     with pytest.raises(GoalwardError, match=r"bad\.parquet: cannot be read as parquet"):
         read_values(tmp_path / "bad.parquet")
+
+
+def test_a_task_that_many_episodes_share_is_stored_once(table):
+    """pyarrow fills the room of a second copy with whatever the memory held."""
+    shared = replace(table, episode_tasks=("open", "open"))
+    assert shared.to_arrow()["task"].chunk(0).dictionary.to_pylist() == ["open"]
+    assert shared.to_arrow()["task"].to_pylist() == ["open"] * 30
+    assert table.to_arrow()["task"].to_pylist()[:5] == ["open"] * 2 + ["close"] * 3

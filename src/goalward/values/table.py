@@ -132,7 +132,14 @@ def read_values(path: str | Path) -> ValueTable:
 
 
 def _text_column(index: npt.NDArray[np.int64], texts: Sequence[str]) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(index.astype(np.int32), list(texts))
+    """The texts at these positions; each is stored once.
+
+    Of a dictionary that holds a text twice pyarrow leaves the rest of the page as the memory was:
+    the same table would give other files.
+    """
+    distinct = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    number_of = np.array([distinct[text] for text in texts], dtype=np.int32)
+    return pa.DictionaryArray.from_arrays(number_of[index], list(distinct))
 
 
 def _distinct(table: pa.Table, column: str) -> list:
