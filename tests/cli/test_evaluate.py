@@ -19,7 +19,7 @@ from goalward.config import read_toml
 from goalward.errors import speaking_of_flags
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.rollouts.dataset import Rollouts
-from goalward.runs import evaluate as evaluate_module
+from goalward.runs import given as given_module
 from goalward.runs.settings import MadeBy
 from goalward.values.table import read_values
 
@@ -39,7 +39,7 @@ def without_features():
 
 def read_as(monkeypatch, data):
     """Whatever the path, these are the rollouts."""
-    monkeypatch.setattr(evaluate_module, "read_input", lambda *_, **__: data)
+    monkeypatch.setattr(given_module, "read_input", lambda *_, **__: data)
 
 
 def not_reached(*_, **__):
@@ -67,7 +67,7 @@ def test_mistakes_do_not_wait_for_the_embedding(arguments, message, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     Path("taken").write_text("")
     read_as(monkeypatch, without_features())
-    monkeypatch.setattr(evaluate_module, "embed_input", not_reached)
+    monkeypatch.setattr(given_module, "embed_input", not_reached)
     with pytest.raises(goalward.GoalwardError, match=message):
         evaluate_command("videos", **({"out": Path("run")} | arguments))
 
@@ -124,7 +124,7 @@ def test_truth_is_taken_from_the_folder_of_the_rollouts_or_where_it_is_said(
 def test_truth_of_other_rollouts_does_not_wait_for_the_embedding(tmp_path, monkeypatch):
     path = write_truth(tmp_path / "truth.parquet", "other {}")
     read_as(monkeypatch, without_features())
-    monkeypatch.setattr(evaluate_module, "embed_input", not_reached)
+    monkeypatch.setattr(given_module, "embed_input", not_reached)
     with pytest.raises(goalward.GoalwardError, match="of other rollouts: no episode other 0"):
         evaluate_command("videos", out=tmp_path / "run", truth=path)
     with pytest.raises(goalward.GoalwardError, match="gone.parquet: cannot be read"):

@@ -8,7 +8,7 @@ Every step notes what it was made from (`steps.py`), and is skipped while that i
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,19 +19,17 @@ import numpy.typing as npt
 import goalward
 from goalward.config import PAPER_METHODS, EvaluationConfig
 from goalward.embeddings.encoders import DEFAULT_ENCODER
-from goalward.errors import GoalwardError
 from goalward.files import check_folder
-from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth, read_truth
+from goalward.metrics.truth.frame_truth import FrameTruth, read_truth
 from goalward.metrics.truth.known_frames import known_frames
 from goalward.progress import training_bar
 from goalward.rollouts.dataset import Rollouts
-from goalward.rollouts.embedded import located
 from goalward.run_folder import RunFolder
+from goalward.runs.given import Given, data_of, name_of, truth_path_of
 from goalward.runs.held_out import Fold, folds_of
-from goalward.runs.inputs import embed_input, is_feature_file, read_input
 from goalward.runs.results import judge
 from goalward.runs.run import Run
-from goalward.runs.settings import MadeBy, RunData, RunEpisode, RunSettings
+from goalward.runs.settings import MadeBy, RunEpisode, RunSettings
 from goalward.runs.steps import Steps, data_digest, digest
 from goalward.runs.stored import open_run, write_episodes, write_results, write_run_settings
 from goalward.training.presets import hyperparameters
@@ -105,9 +103,9 @@ def evaluate(
     >>> run.scores.policy.success.count, run.values.num_frames
     (4, 96)
     """
-    given = _Given(dict(reading or {}), {"encoder": encoder, **(embedding or {})})
+    given = Given(dict(reading or {}), {"encoder": encoder, **(embedding or {})})
     config = EvaluationConfig(
-        policy=policy or _name_of(rollouts),
+        policy=policy or name_of(rollouts),
         methods=(methods,) if isinstance(methods, str) else tuple(dict.fromkeys(methods)),
         seeds=seeds,
         preset=preset,
@@ -118,7 +116,7 @@ def evaluate(
         standard_horizon=standard_horizon,
     )
     folder = RunFolder(Path(out))
-    truth_path = _truth_path(rollouts, truth)
+    truth_path = truth_path_of(rollouts, truth)
     known = truth if isinstance(truth, FrameTruth) else None
     known = read_truth(truth_path) if truth_path is not None else known
     recorded = given.read(rollouts, progress)
@@ -126,7 +124,7 @@ def evaluate(
     featured = given.embed(recorded, device, progress)
     settings = RunSettings(
         evaluation=config,
-        data=_data_of(rollouts, featured, truth_path),
+        data=data_of(rollouts, featured, truth_path),
         reading=given.reading_told(rollouts),
         embedding=given.embedding_told(recorded),
         made_by=MadeBy(
@@ -173,97 +171,6 @@ def check_evaluation(
     if truth is not None:
         known_frames(truth, rollouts, held_out_episodes(folds, len(rollouts)))
     check_folder(folder.path)
-
-
-# ---- what was given -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Given:
-    """How rollouts are to be read and embedded."""
-
-    reading: dict[str, Any]
-    embedding: dict[str, Any]
-
-    def read(self, rollouts: Rollouts | str | Path, progress: bool) -> Rollouts:
-        if isinstance(rollouts, Rollouts):
-            if self.reading:
-                raise GoalwardError("rollouts that were read already cannot be read otherwise")
-            return rollouts
-        return read_input(rollouts, self.reading, self._unusual, progress=progress)
-
-    def embed(self, rollouts: Rollouts, device: str | None, progress: bool) -> Rollouts:
-        if rollouts.features is not None:
-            return rollouts
-        options = dict(self.embedding)
-        # The reader has left only the cameras that were asked for; none is a choice too.
-        if self.reading.get("cameras") == ():
-            options["cameras"] = ()
-        strict = bool(self.reading.get("strict", False))
-        return embed_input(rollouts, options, device=device, strict=strict, progress=progress)
-
-    @property
-    def _unusual(self) -> dict[str, Any]:
-        usual = {"encoder": DEFAULT_ENCODER}
-        return {name: value for name, value in self.embedding.items() if value != usual.get(name)}
-
-    def reading_told(self, rollouts: Rollouts | str | Path) -> dict[str, Any]:
-        is_read = not isinstance(rollouts, Rollouts) and not is_feature_file(rollouts)
-        return _told(self.reading) if is_read else {}
-
-    def embedding_told(self, recorded: Rollouts) -> dict[str, Any]:
-        return {} if recorded.features is not None else _told(self.embedding)
-
-
-def _told(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as a file can hold them."""
-    return {
-        name: str(value) if isinstance(value, Path) else value
-        for name, value in options.items()
-        if value is not None
-    }
-
-
-def _name_of(rollouts: Rollouts | str | Path) -> str:
-    """The name of the data: v1.2 for a folder v1.2, and for a file v1.2.hdf5."""
-    if isinstance(rollouts, Rollouts):
-        return EvaluationConfig.policy
-    path = Path(rollouts).resolve()
-    return path.stem if path.is_file() else path.name
-
-
-def _truth_path(
-    rollouts: Rollouts | str | Path, truth: FrameTruth | str | Path | None
-) -> Path | None:
-    """Where `goalward truth` left its results: as told, or in the folder of the rollouts."""
-    if isinstance(truth, FrameTruth):
-        return None
-    if truth is not None:
-        return Path(truth)
-    if isinstance(rollouts, Rollouts):
-        return None
-    usual = located(rollouts) / TRUTH_FILE
-    return usual if usual.is_file() else None
-
-
-def _data_of(given: Rollouts | str | Path, rollouts: Rollouts, truth: Path | None) -> RunData:
-    return RunData(
-        path=_path_of(given),
-        sources=tuple(source.format for source in rollouts.sources),
-        features=rollouts.feature_layout,
-        truth="" if truth is None else str(truth.resolve()),
-        warnings=rollouts.warnings,
-        left_out=rollouts.left_out,
-    )
-
-
-def _path_of(given: Rollouts | str | Path) -> str:
-    """Where the rollouts can be found again; empty if nowhere but in memory."""
-    if isinstance(given, Rollouts):
-        paths = [Path(source.path) for source in given.sources]
-        return str(paths[0].resolve()) if len(paths) == 1 and paths[0].exists() else ""
-    # The rollouts of the package go by their name, wherever it is installed.
-    return str(given) if located(given) != Path(given) else str(Path(given).resolve())
 
 
 # ---- the steps ----------------------------------------------------------------------------------
