@@ -13,9 +13,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 import goalward
 from goalward.config import PAPER_METHODS, EvaluationConfig
 from goalward.embeddings.encoders import DEFAULT_ENCODER
@@ -26,17 +23,17 @@ from goalward.progress import training_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.run_folder import RunFolder
 from goalward.runs.given import Given, data_of, name_of, truth_path_of
-from goalward.runs.held_out import Fold, folds_of
+from goalward.runs.held_out import Fold, folds_of, held_out_episodes, held_out_values
 from goalward.runs.results import judge
 from goalward.runs.run import Run
 from goalward.runs.settings import MadeBy, RunEpisode, RunSettings
 from goalward.runs.steps import Steps, data_digest, digest
 from goalward.runs.stored import open_run, write_episodes, write_results, write_run_settings
 from goalward.training.presets import hyperparameters
-from goalward.values.table import ValueTable, read_values
+from goalward.values.table import read_values
 
 if TYPE_CHECKING:
-    from goalward.values.fitted import Fitted
+    pass
 
 _log = logging.getLogger("goalward.runs")
 
@@ -299,34 +296,3 @@ def _folds(rollouts: Rollouts, config: EvaluationConfig) -> tuple[Fold, ...]:
 def _facts(truth: FrameTruth) -> tuple[Any, ...]:
     frames = list(zip(truth.episode_ids, truth.frame_indices.tolist(), strict=True))
     return frames, truth.steps.tolist(), truth.cap, truth.made_with
-
-
-def held_out_episodes(folds: Sequence[Fold], num_episodes: int) -> npt.NDArray[np.bool_]:
-    """True for every episode that some fold holds out."""
-    held_out = np.zeros(num_episodes, dtype=np.bool_)
-    for fold in folds:
-        held_out[fold.held_out] = True
-    return held_out
-
-
-def held_out_values(
-    fitted: "Fitted", rollouts: Rollouts, folds: Sequence[Fold], device: str | None
-) -> ValueTable:
-    """Values of every frame by networks that never saw its episode.
-
-    Episodes that are never held out are judged by the networks of the first fold, which learned
-    from them.
-    """
-    judge_of = np.zeros(len(rollouts), dtype=np.int64)
-    for index, fold in enumerate(folds):
-        judge_of[fold.held_out] = index
-    first = fitted.predict(rollouts, subset=folds[0].name, device=device)
-    value, steps = first.raw_value.copy(), first.steps_to_goal.copy()
-    episode_of = np.repeat(np.arange(len(rollouts)), rollouts.lengths)
-    for index, fold in enumerate(folds[1:], start=1):
-        positions = np.flatnonzero(judge_of == index)
-        part = fitted.predict(rollouts.select(positions), subset=fold.name, device=device)
-        frames = np.isin(episode_of, positions)
-        value[:, :, frames] = part.raw_value
-        steps[:, :, frames] = part.steps_to_goal
-    return replace(first, raw_value=value, steps_to_goal=steps)

@@ -1,6 +1,8 @@
 """Which episodes a value function learns from and which it is judged by."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +11,10 @@ from goalward.errors import GoalwardError, argument
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted
 from goalward.seeds import generator
+from goalward.values.table import ValueTable
+
+if TYPE_CHECKING:
+    from goalward.values.fitted import Fitted
 
 IndexArray = npt.NDArray[np.int64]
 
@@ -79,3 +85,34 @@ def _with_teachers(rollouts: Rollouts, held_out: npt.NDArray[np.bool_]) -> npt.N
 
 def _fold(name: str, held_out: npt.NDArray[np.bool_]) -> Fold:
     return Fold(name, np.flatnonzero(~held_out), np.flatnonzero(held_out))
+
+
+def held_out_episodes(folds: Sequence[Fold], num_episodes: int) -> npt.NDArray[np.bool_]:
+    """True for every episode that some fold holds out."""
+    held_out = np.zeros(num_episodes, dtype=np.bool_)
+    for fold in folds:
+        held_out[fold.held_out] = True
+    return held_out
+
+
+def held_out_values(
+    fitted: "Fitted", rollouts: Rollouts, folds: Sequence[Fold], device: str | None
+) -> ValueTable:
+    """Values of every frame by networks that never saw its episode.
+
+    Episodes that are never held out are judged by the networks of the first fold, which learned
+    from them.
+    """
+    judge_of = np.zeros(len(rollouts), dtype=np.int64)
+    for index, fold in enumerate(folds):
+        judge_of[fold.held_out] = index
+    first = fitted.predict(rollouts, subset=folds[0].name, device=device)
+    value, steps = first.raw_value.copy(), first.steps_to_goal.copy()
+    episode_of = np.repeat(np.arange(len(rollouts)), rollouts.lengths)
+    for index, fold in enumerate(folds[1:], start=1):
+        positions = np.flatnonzero(judge_of == index)
+        part = fitted.predict(rollouts.select(positions), subset=fold.name, device=device)
+        frames = np.isin(episode_of, positions)
+        value[:, :, frames] = part.raw_value
+        steps[:, :, frames] = part.steps_to_goal
+    return replace(first, raw_value=value, steps_to_goal=steps)
