@@ -19,8 +19,8 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/simulators: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[sim]'
-	$(BIN)/python -m pip install --quiet --no-deps robosuite==1.5.2
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[sim,metaworld]'
+	$(BIN)/python -m pip install --quiet --no-deps robosuite==1.5.2 metaworld==3.1.1
 	touch $@
 
 $(VENV)/rerun: $(VENV)/installed
@@ -29,7 +29,7 @@ $(VENV)/rerun: $(VENV)/installed
 
 rerun: $(VENV)/rerun  ## add rerun, which `goalward export --to rerun` needs
 
-simulators: $(VENV)/simulators  ## add mujoco and robosuite, which `goalward simulate` needs
+simulators: $(VENV)/simulators  ## add mujoco, robosuite and metaworld, which `goalward simulate` needs
 
 install: $(VENV)/installed  ## create .venv and install goalward into it
 

@@ -1,7 +1,7 @@
 """Does the value see what happened? Its setbacks against the slips and drops a simulator noted.
 
     python benchmarks/events.py DATA VALUES [--episodes odd] [--within 10] [--methods liveness td]
-                                            [--setback 0.2]
+                                            [--setback 0.2] [--hindsight 0.98]
 
 DATA is a data set of `goalward simulate`, VALUES the `values.parquet` of its episodes (in the
 folder that `goalward evaluate DATA --out RUN` wrote, or of a case study). Each known event counts
@@ -16,6 +16,9 @@ and, where `goalward truth` has run, how many true futures reach the goal from f
 and from the other frames of such episodes; and how often successes would have had one if they
 had been stopped half-way or later (at five places each).
 
+Events are found in values, what could be said at each frame, as `goalward evaluate` finds them;
+with `--hindsight`, the decay, in hindsight values.
+
 The row `knowing` is the value that somebody has who reads the policy's mind (where the data set
 has its traces): steps to go solved from how its phases follow one another. What the rules
 find there, they would find in a very good value.
@@ -25,7 +28,7 @@ import argparse
 import csv
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,14 +37,18 @@ import numpy.typing as npt
 
 import goalward
 from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth, read_truth
+from goalward.rollouts.endings import Endings
 from goalward.simulate.recording.trace import Trace
+from goalward.targets.liveness import liveness_value, steps_to_goal
 from goalward.values.events import Event, EventKind, EventRules, find_events, table_events
+from goalward.values.hindsight import hindsight_values
 from goalward.values.table import ValueTable, read_values
 
 # Letting go is what happens; the policies look and note it so many frames later.
 NOTED_LATE = {"misplaced": 21, "short": 11}
 NUM_SHIFTS = 200
 Marks = dict[str, list[int]]
+Steps = npt.NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,7 @@ def main() -> None:
     parser.add_argument("--within", type=int, default=10)
     parser.add_argument("--methods", nargs="+")
     parser.add_argument("--setback", type=float, default=EventRules().setback)
+    parser.add_argument("--hindsight", type=float)
     options = parser.parse_args()
     size = options.setback
     rules = EventRules(setback=size, end_of_setback=size / 2, start_of_setback=size / 4)
@@ -91,14 +99,25 @@ def main() -> None:
     tables = dict.fromkeys(options.methods or values.methods, values)
     if (mind := knowing_values(options.data, values)) is not None:
         tables["knowing"] = mind
+
+    def seen(steps: Steps, endings: Endings) -> Steps:
+        if options.hindsight is None:
+            return steps
+        # The common scale of a run with usual settings.
+        discount = 1 - 1.75 / ceiling
+        value = liveness_value(np.asarray(steps, dtype=np.float64), discount)
+        known = hindsight_values(value, endings, discount, options.hindsight)
+        return steps_to_goal(known, discount)
+
     for method, table in tables.items():
-        found = table_events(table, method, goals, ceiling=ceiling, rules=rules)
+        steps = seen(table.steps(method), rollouts.endings)
+        found = table_events(table, method, goals, ceiling=ceiling, steps=steps, rules=rules)
         events = {values.episode_ids[i]: found[i] for i in chosen}
         print(f"\n{method}")
         print_setbacks(events, known, length, options.within)
         print_others(events, known, length, succeeded, truth)
         successes = [i for i in chosen if goals[i] is not None]
-        print_false_alarms(table, method, successes, ceiling, rules)
+        print_false_alarms(table, method, successes, ceiling, rules, seen)
 
 
 def read_known(data: Path, ids: Sequence[str]) -> Known:
@@ -215,7 +234,12 @@ def print_others(
 
 
 def print_false_alarms(
-    table: ValueTable, method: str, successes: Sequence[int], ceiling: int, rules: EventRules
+    table: ValueTable,
+    method: str,
+    successes: Sequence[int],
+    ceiling: int,
+    rules: EventRules,
+    seen: Callable[[Steps, Endings], Steps],
 ) -> None:
     """Successes that would have looked lost, had they been stopped half-way or later."""
     steps, alarms = table.steps(method), 0
@@ -224,7 +248,10 @@ def print_false_alarms(
         frames = table.frames_of(table.episode_ids[i])
         for share in shares:
             stop = frames.start + max(int(share * (frames.stop - frames.start)), 1)
-            cut = find_events(steps[:, frames.start : stop], None, ceiling=ceiling, rules=rules)
+            # Nobody knows then that it will succeed.
+            stopped = Endings(np.array([stop - frames.start]), np.array([-1]))
+            curve = seen(steps[:, frames.start : stop], stopped)
+            cut = find_events(curve, None, ceiling=ceiling, rules=rules)
             alarms += any(event.kind is EventKind.NO_RETURN for event in cut)
     total = len(shares) * len(successes)
     print(f"  no return in successes stopped before the goal: {alarms} of {total}")

@@ -26,9 +26,8 @@ import torch
 import goalward
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
-from goalward.training.fit import anchor_values
+from goalward.training.fit import Sight, anchor_values
 from goalward.training.frames import training_frames
-from goalward.training.inputs import FeatureRows
 from goalward.training.presets import hyperparameters
 from goalward.values.fitted import Fitted, fit
 
@@ -134,11 +133,11 @@ def roll_out(
 
 def anchor_on_time_outs(fitted: Fitted, training: Rollouts) -> float:
     frames = training_frames(training)
-    rows = FeatureRows(frames.features, torch.device("cpu"), 0)
-    runs = tuple(run for run in fitted.answers.values() if run.anchors)
+    sight = Sight(frames, fitted.numbers, torch.device("cpu"), 0)
+    runs = tuple(run for members in fitted.answers.values() for run in members if run.anchors)
     if not runs:
         return np.nan
-    values = anchor_values(frames, rows, runs, list(fitted.nets), fitted.numbers)
+    values = anchor_values(frames, sight, runs, list(fitted.nets), fitted.numbers)
     timed_out = frames.ended_in(Outcome.TIME_OUT)
     return float(np.mean([value[timed_out] for value in values.values()]))
 

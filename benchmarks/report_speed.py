@@ -19,15 +19,18 @@ from typing import Any
 import numpy as np
 
 from goalward.config import PAPER_METHODS, EvaluationConfig
+from goalward.metrics.evaluation_scores import steps_of_chances
 from goalward.report.pages.files import write_pages
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.run_folder import RunFolder
-from goalward.runs.results import judge
+from goalward.runs.results import common_discount, judge
 from goalward.runs.run import Run
 from goalward.runs.settings import RunEpisode, RunSettings
 from goalward.runs.stored import write_run
+from goalward.values.chances import ChanceTable, chances_of_values
 from goalward.values.events import table_events
+from goalward.values.hindsight import DEFAULT_DECAY, HindsightChoice, with_hindsight
 from goalward.values.table import ValueTable
 
 NUM_SEEDS = 3
@@ -105,9 +108,13 @@ def opening(page: Any, address: str) -> dict[str, float]:
 
 def made_run(folder: Path, lengths: Sequence[int]) -> Run:
     """A run of these episodes; judged by a few of them, as all would take minutes."""
-    config = EvaluationConfig(policy="synthetic", seeds=NUM_SEEDS)
+    config = EvaluationConfig(policy="synthetic", methods=PAPER_METHODS, seeds=NUM_SEEDS)
     few, their_values = made_values(lengths[:JUDGED])
-    judged, _ = judge(their_values, few, np.ones(len(few), dtype=np.bool_), config)
+    held_out = np.ones(len(few), dtype=np.bool_)
+    their_chances = made_chances(few, their_values)
+    judged, _ = judge(
+        their_values, their_chances, few, held_out, config, hindsight=HindsightChoice()
+    )
     # Contact sheets of episodes worth watching take a second or two each: not what is measured.
     policy = replace(judged.scores.policy, watch_first=())
     rollouts, values = made_values(lengths)
@@ -121,11 +128,16 @@ def made_run(folder: Path, lengths: Sequence[int]) -> Run:
             for e in rollouts
         ),
         values=values,
+        chances=made_chances(rollouts, values),
         events=dict(zip(rollouts.ids, events, strict=True)),
         results=replace(judged, scores=replace(judged.scores, policy=policy)),
     )
     write_run(run)
     return run
+
+
+def made_chances(rollouts: Rollouts, values: ValueTable) -> ChanceTable:
+    return chances_of_values(values, steps_of_chances(rollouts.endings, None))
 
 
 def made_values(lengths: Sequence[int]) -> tuple[Rollouts, ValueTable]:
@@ -147,7 +159,7 @@ def made_values(lengths: Sequence[int]) -> tuple[Rollouts, ValueTable]:
     smooth = np.concatenate(curves)
     noise = generator.normal(0, 4, (len(PAPER_METHODS), NUM_SEEDS, len(smooth)))
     steps = np.maximum(smooth + noise, 0).astype(np.float32)
-    return rollouts, ValueTable(
+    table = ValueTable(
         methods=PAPER_METHODS,
         seeds=tuple(range(NUM_SEEDS)),
         episode_ids=rollouts.ids,
@@ -156,6 +168,8 @@ def made_values(lengths: Sequence[int]) -> tuple[Rollouts, ValueTable]:
         raw_value=np.zeros_like(steps),
         steps_to_goal=steps,
     )
+    discount = common_discount(EvaluationConfig(), max(lengths) - 1)
+    return rollouts, with_hindsight(table, rollouts.endings, discount, DEFAULT_DECAY)
 
 
 if __name__ == "__main__":

@@ -23,9 +23,11 @@ def pytest_sessionstart() -> None:
         return
     from goalward.simulate.worlds.cameras import Cameras
     from goalward.simulate.worlds.cloth import ClothWorld
+    from goalward.simulate.worlds.metaworld_world import PickPlaceWorld
     from goalward.simulate.worlds.robosuite_world import RobosuiteWorld
 
     assert RobosuiteWorld
+    PickPlaceWorld()
     with Cameras(ClothWorld(), 16) as cameras:
         cameras.picture("base")
 

@@ -9,6 +9,8 @@ from typing import Any
 from goalward.errors import GoalwardError, argument
 
 PAPER_METHODS = ("liveness", "liveness-nb", "td", "mc", "mc-dist")
+# The first speaks for the policy: of those measured the one nearest to the truth.
+DEFAULT_METHODS = ("lambda-returns", *PAPER_METHODS)
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class EvaluationConfig:
 
     policy: str = "policy"
     """The name of the policy in tables and comparisons."""
-    methods: tuple[str, ...] = PAPER_METHODS
+    methods: tuple[str, ...] = DEFAULT_METHODS
     """The first one speaks for the policy; the others are compared with it."""
     seeds: int = 5
     preset: str = "default"
@@ -29,6 +31,8 @@ class EvaluationConfig:
     split_seed: int = 0
     standard_horizon: int | None = None
     """Steps in which the task is usually done; None: what nine of ten successes needed."""
+    hindsight: float | None = None
+    """How far hindsight values follow the recording (lambda); None: as the data choose, or 0.98."""
 
     def __post_init__(self) -> None:
         if not self.methods:
@@ -43,6 +47,9 @@ class EvaluationConfig:
         if self.standard_horizon is not None and self.standard_horizon < 1:
             given = argument("standard_horizon", self.standard_horizon)
             raise GoalwardError(f"{given}: must be at least 1 step")
+        if self.hindsight is not None and not 0 <= self.hindsight <= 1:
+            given = argument("hindsight", self.hindsight)
+            raise GoalwardError(f"{given}: must lie between 0 and 1")
 
 
 def toml_text(content: Mapping[str, Any]) -> str:

@@ -16,7 +16,11 @@ TRUTH_COLOUR = "#000000"
 _BLUE, _SKY, _ORANGE, _VERMILION = "#0072b2", "#56b4e9", "#e69f00", "#d55e00"
 _GREEN, _PURPLE, _BLACK, _GREY = "#009e73", "#cc79a7", "#000000", "#999999"
 
+# One more than there are: of ColorBrewer's, dark between the blue and the purple.
+_VIOLET = "#5e3c99"
+
 METHOD_COLOURS: Mapping[str, str] = {
+    "lambda-returns": _VIOLET,
     "liveness": _BLUE,
     "liveness-nb": _SKY,
     "td": _ORANGE,

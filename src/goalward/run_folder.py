@@ -16,6 +16,7 @@ class RunFolder:
     | `networks/` | the value functions |
     | `training_log.csv` | losses of every network over its gradient steps |
     | `values.parquet` | value and steps to the goal of every frame, by method and seed |
+    | `chances.parquet` | chance of success within so many steps of every frame, by method |
     | `events.csv` | setbacks, recoveries, stalls, goals: episode, kind, frames, steps to go |
     | `scores.json` | every score of every method, what the values say of the policy, how far they |
     | | are from what is true, where a simulator could tell, and what is to be doubted |
@@ -52,6 +53,10 @@ class RunFolder:
     @property
     def values(self) -> Path:
         return self.path / "values.parquet"
+
+    @property
+    def chances(self) -> Path:
+        return self.path / "chances.parquet"
 
     @property
     def events(self) -> Path:

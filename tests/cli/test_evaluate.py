@@ -59,6 +59,8 @@ def feature_file(tmp_path: Path) -> Path:
         ({"preset": "tiny"}, "no preset 'tiny'"),
         ({"set_": ("widht=8",)}, "no hyper-parameter widht"),
         ({"folds": 99}, "8 episodes do not make 99 folds"),
+        ({"hindsight": 1.5}, "--hindsight 1.5: must lie between 0 and 1"),
+        ({"hindsight": -0.1}, "--hindsight -0.1: must lie between 0 and 1"),
         ({"out": Path("taken")}, "taken: is a file, but results need a folder"),
         ({"embedding": EmbedArguments(device="banana")}, "no device 'banana'"),
     ],

@@ -35,6 +35,17 @@ def test_fit_then_predict(feature_file, tmp_path, capsys):
     assert table.seeds == (0, 1)
     assert table.episode_ids == ("a", "b", "c", "d")
     assert table.raw_value.shape == (2, 2, 18)
+    discount = 1 - 1.75 / 5
+    value = 1 - 2 * discount ** table.steps_to_goal.astype(np.float64)
+    np.testing.assert_allclose(table.common_values("mc"), value[1], atol=1e-12)
+    # The goal of the first episode, and a step before it; the end of the second, a time-out.
+    assert table.hindsight_values("mc")[:, 3].tolist() == [-1, -1]
+    np.testing.assert_allclose(table.hindsight_values("mc")[:, 2], 1 - 2 * discount)
+    np.testing.assert_array_equal(table.hindsight_values("mc")[:, 9], value[1, :, 9])
+    predict_command(run, feature_file, out=out, device="cpu", hindsight=1.0)
+    np.testing.assert_allclose(read_values(out).hindsight_values("mc")[:, 0], 1 - 2 * discount**3)
+    with pytest.raises(goalward.GoalwardError, match="--hindsight 2: must lie between 0 and 1"):
+        predict_command(run, feature_file, out=out, device="cpu", hindsight=2)
     assert sorted(p.name for p in run.iterdir()) == [
         "nets-0.safetensors",
         "nets-1.safetensors",

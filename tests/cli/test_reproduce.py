@@ -12,7 +12,7 @@ import goalward
 from goalward.cli.reproduce import reproduce_command
 from goalward.experiments.recipe import find_recipe
 from goalward.experiments.results import read_results
-from goalward.metrics.scores.table import SCORES
+from goalward.metrics.scores.table import scores_by_seed
 
 SMALL = [
     f"--set={text}"
@@ -95,7 +95,7 @@ def test_from_data_to_the_page_beside_the_paper(study, tmp_path, capsys):
     reproduce(study, "--data", tmp_path / "data", "--out", out, *SMALL)
     printed = capsys.readouterr()
     results = read_results(out / "results.parquet")
-    assert len(results.rows) == 2 * 2 * 2 * len(SCORES)
+    assert len(results.rows) == 2 * 2 * 2 * len(scores_by_seed())
 
     rows = [line.split() for line in printed.out.splitlines()]
     assert ["proprioception,", "4", "training", "episodes"] in rows

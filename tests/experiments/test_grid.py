@@ -22,7 +22,7 @@ from goalward.experiments.results import (
 )
 from goalward.metrics.score import Score
 from goalward.metrics.scores.paper_metrics import paper_metrics
-from goalward.metrics.scores.table import SCORES
+from goalward.metrics.scores.table import scores_by_seed
 from goalward.training.fit import Pace
 from goalward.values.fitted import fit, load
 
@@ -70,7 +70,7 @@ def finished(tmp_path_factory):
 def test_every_cell_is_there_once(finished):
     _, results = finished
     cells = {(r.encoder, r.size, r.method, r.seed, r.metric) for r in results.rows}
-    assert len(results.rows) == len(cells) == 2 * 2 * 2 * 2 * len(SCORES)
+    assert len(results.rows) == len(cells) == 2 * 2 * 2 * 2 * len(scores_by_seed())
     assert results.encoders == ("one", "two")
     assert results.sizes == (4, 8)
     assert results.methods == ("liveness", "mc")

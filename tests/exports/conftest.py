@@ -51,7 +51,12 @@ EPISODES = (
 LENGTHS = (6, 5, 3, 4)
 
 
-def told_run(folder: Path, data: Path | None, episodes: Sequence[Told] = EPISODES) -> Path:
+def told_run(
+    folder: Path,
+    data: Path | None,
+    episodes: Sequence[Told] = EPISODES,
+    hindsight: float | None = None,
+) -> Path:
     """A run on disk as `goalward evaluate` leaves it, without networks; the discount is 0.5."""
     methods = episodes[0].steps
     run, _ = drawn_run(
@@ -61,6 +66,7 @@ def told_run(folder: Path, data: Path | None, episodes: Sequence[Told] = EPISODE
         learned_from=[one.id for one in episodes if not one.held_out],
         data=None if data is None else RunData(path=str(data)),
         overrides={"discount": 0.5},
+        hindsight=hindsight,
     )
     write_run(run)
     return folder

@@ -5,15 +5,17 @@ import pytest
 
 from goalward.errors import GoalwardError
 from goalward.exports.advantages import WorthScale, episode_advantages
+from goalward.rollouts.endings import Endings
 from goalward.rollouts.episode import Outcome
+from goalward.values.hindsight import hindsight_values
 
 STEPS = WorthScale.of("steps", discount=0.5, ceiling=10)
 VALUE = WorthScale.of("value", discount=0.5, ceiling=10)
 
 
-def advantages(steps, outcome, goal_frame=None, *, scale=STEPS, n=None):
+def advantages(steps, outcome, goal_frame=None, *, scale=STEPS, n=None, decay=None):
     worth = scale.worth(np.array(steps, dtype=float))
-    return episode_advantages(worth, Outcome(outcome), goal_frame, scale=scale, n=n)
+    return episode_advantages(worth, Outcome(outcome), goal_frame, scale=scale, n=n, decay=decay)
 
 
 def test_steps_gained_on_the_clock():
@@ -113,7 +115,66 @@ def test_the_sums_of_rlinf(scale, n, outcome, goal_frame):
         assert found.outcome[t] == pytest.approx(everything)
 
 
+# How an episode ended, its goal frame, and the same as endings.
+ENDED = [
+    ("success", 8, Endings(np.array([9]), np.array([8]))),
+    ("success", 3, Endings(np.array([9]), np.array([3]))),
+    ("time_out", None, Endings(np.array([9]), np.array([-1]))),
+    ("failure", None, Endings(np.array([9]), np.array([-1]), np.array([True]))),
+]
+
+
+def test_in_hindsight_steps_gained_count_less_the_later_they_come():
+    found = advantages([9, 4, 6, 1, 0], "success", 4, decay=0.5)
+    # One step ahead: 4, -3, 4, 0; each counts half as much a step earlier.
+    assert found.advantage.tolist() == [4 - 1.5 + 1, -3 + 2, 4, 0, 0]
+    # Half of what the next frame is worth, half of its hindsight.
+    assert found.worth_next.tolist() == [(-4 - 5) / 2, (-6 - 2) / 2, -1, 0, 0]
+    assert found.num_valid_rewards.tolist() == [1] * 5
+    assert found.reward_sum.tolist() == [-1, -1, -1, -1, 0]
+    assert found.outcome.tolist() == [-4, -3, -2, -1, 0]
+
+
+@pytest.mark.parametrize(("outcome", "goal_frame", "endings"), ENDED)
+def test_in_value_it_is_half_of_value_less_hindsight_value(outcome, goal_frame, endings):
+    steps = np.random.default_rng(3).uniform(0, 9, 9)
+    found = advantages(steps, outcome, goal_frame, scale=VALUE, decay=0.7)
+    value = 1 - 2 * 0.5**steps
+    hindsight = hindsight_values(value, endings, discount=0.5, decay=0.7)
+    # What is known is not predicted: at the goal, after it, and at the end of a failure.
+    known = endings.at_goal | (endings.at_end & endings.failures[endings.episode_of])
+    assert found.advantage == pytest.approx(np.where(known, 0.0, (value - hindsight) / 2))
+
+
+@pytest.mark.parametrize("scale", [STEPS, VALUE])
+@pytest.mark.parametrize(("outcome", "goal_frame", "_"), ENDED)
+def test_no_decay_is_one_step_ahead_and_a_decay_of_one_is_to_the_end(scale, outcome, goal_frame, _):
+    steps = np.random.default_rng(4).uniform(0, 14, 9)
+    for decay, n in ((0.0, 1), (1.0, None)):
+        seen = advantages(steps, outcome, goal_frame, scale=scale, decay=decay).advantage
+        ahead = advantages(steps, outcome, goal_frame, scale=scale, n=n).advantage
+        assert seen == pytest.approx(ahead, abs=1e-12)
+
+
+@pytest.mark.parametrize("scale", [STEPS, VALUE])
+@pytest.mark.parametrize(("outcome", "goal_frame", "_"), ENDED)
+def test_the_sum_of_rlinf_holds_in_hindsight_too(scale, outcome, goal_frame, _):
+    steps = np.random.default_rng(5).uniform(0, 14, 9)
+    found = advantages(steps, outcome, goal_frame, scale=scale, decay=0.9)
+    sums = found.reward_sum + scale.discount**found.num_valid_rewards * found.worth_next
+    assert found.advantage == pytest.approx(sums - found.worth)
+    following = np.append(found.outcome[1:], 0.0)
+    assert found.reward_sum == pytest.approx(found.outcome - scale.discount * following)
+
+
+def test_who_knows_the_future_is_not_surprised_in_hindsight():
+    for scale in (STEPS, VALUE):
+        found = advantages([4, 3, 2, 1, 0, 0], "success", 4, scale=scale, decay=0.98)
+        assert found.advantage == pytest.approx(np.zeros(6), abs=1e-12)
+
+
 def test_one_frame():
+    assert advantages([3], "time_out", decay=0.9).advantage.tolist() == [0]
     assert advantages([3], "time_out").advantage.tolist() == [0]
     assert advantages([3], "success", 0, n=5).advantage.tolist() == [0]
 

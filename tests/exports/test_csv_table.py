@@ -23,7 +23,9 @@ def test_a_row_per_frame(run_folder, tmp_path):
     assert list(found[0]) == [
         "episode", "task", "frame", "outcome", "held_out",
         "liveness_value", "liveness_sd", "liveness_steps_to_go",
-        "mc_value", "mc_sd", "mc_steps_to_go",
+        "liveness_hindsight_value", "liveness_hindsight_steps_to_go", "liveness_chance",
+        "mc_value", "mc_sd", "mc_steps_to_go", "mc_hindsight_value", "mc_hindsight_steps_to_go",
+        "mc_chance",
     ]  # fmt: skip
     assert len(found) == 15
     third = found[2]
@@ -37,6 +39,21 @@ def test_a_row_per_frame(run_folder, tmp_path):
     assert float(third["mc_value"]) == 0.9375
     assert float(third["mc_sd"]) == pytest.approx(0.125 / 2**0.5, rel=1e-5)
     assert float(third["mc_steps_to_go"]) == pytest.approx(5)
+    # Within the standard horizon of five steps: both seeds of one method, one of the other.
+    assert [third[f"{name}_chance"] for name in ("liveness", "mc")] == ["1", "0.5"]
+
+
+def test_hindsight_has_columns_of_its_own(data, tmp_path):
+    run = told_run(tmp_path / "run", data, hindsight=1.0)
+    found = rows(export(run, tmp_path / "frames.csv").path)
+    # Two steps before the goal, where the value says one.
+    assert (found[3]["liveness_value"], found[3]["liveness_steps_to_go"]) == ("0", "1")
+    assert (found[3]["liveness_hindsight_value"], found[3]["mc_hindsight_value"]) == ("0.5", "0.5")
+    assert float(found[3]["liveness_hindsight_steps_to_go"]) == 2
+    # Where the clock ran out both are the same: 3 steps to go, by the other method 4 and never.
+    last = [found[10][f"{name}value"] for name in ("liveness_", "liveness_hindsight_")]
+    assert last == ["0.75", "0.75"]
+    assert float(found[10]["mc_hindsight_steps_to_go"]) == pytest.approx(5)
 
 
 def test_never_is_inf(run_folder, tmp_path):

@@ -9,9 +9,11 @@ from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
 import goalward
 from goalward.errors import GoalwardError
-from goalward.exports.curve_strip import STRIP_HEIGHT, cursor_column
+from goalward.exports import curve_strip as curve_strip_module
+from goalward.exports.curve_strip import STRIP_HEIGHT, cursor_column, curve_strip
 from goalward.exports.curve_video import common_sizes, export_curve_videos, resized
 from goalward.looks import METHOD_COLOURS, channels
+from goalward.runs.curves import Curves
 
 
 def decoded(path):
@@ -62,6 +64,42 @@ def test_the_cursor_moves_with_the_video(tmp_path):
     assert (expected[0], expected[-1]) == (45, 465)
     # Chroma has half the pixels: a column more or less.
     assert np.abs(np.subtract([reddest_column(frame) for frame in frames], expected)).max() <= 1
+
+
+def test_the_thick_curve_is_in_hindsight_and_the_thin_one_is_not():
+    """Never, and in hindsight at the goal: the one lies at the top, the other at the bottom."""
+    never, there = np.ones((1, 40)), -np.ones((1, 40))
+    look = {"colour": "#000000", "width": 480, "ceiling": 60.0, "caption": ""}
+    strip = curve_strip(Curves("td", never, there, 0.5), (), **look)
+    other = curve_strip(Curves("td", there, never, 0.5), (), **look)
+
+    def darkness(picture, rows):
+        return float((255 - picture[rows, 100:400].astype(float)).mean(axis=(1, 2)).max())
+
+    top, bottom = slice(30, 45), slice(STRIP_HEIGHT - 35, STRIP_HEIGHT - 20)
+    assert darkness(strip.static, bottom) > 2 * darkness(strip.static, top) > 50
+    assert darkness(other.static, top) > 2 * darkness(other.static, bottom) > 50
+    # The words over it, and the point on the cursor, say the same.
+    header = slice(0, 30)
+    assert darkness(strip.at(5), header) > 0
+    assert (strip.at(5)[header] != other.at(5)[header]).any()
+    red = [
+        int((at.astype(int)[:, cursor_column(5, 40, 480) - 2] @ [1, -1, 0]).argmax())
+        for at in (strip.at(5), other.at(5))
+    ]
+    assert red[0] > 140 > 50 > red[1]
+
+
+def test_the_words_over_the_curve_are_of_hindsight(monkeypatch):
+    told = []
+    monkeypatch.setattr(
+        curve_strip_module, "steps_words", lambda steps, _: told.append(steps) or ""
+    )
+    curve = Curves("td", np.full((1, 4), 0.5), np.zeros((1, 4)), 0.5)
+    look = {"colour": "#000000", "width": 480, "ceiling": 60.0, "caption": ""}
+    curve_strip(curve, (), **look).at(2)
+    # One step to go, where the value says two.
+    assert told == [1.0]
 
 
 def test_the_point_on_the_cursor_goes_down_to_the_goal(tmp_path):

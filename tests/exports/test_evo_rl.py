@@ -56,7 +56,7 @@ def test_columns_and_features_are_evo_rls(run_folder, data, tmp_path):
 
 
 def test_values_lie_between_minus_one_and_zero_and_frames_without_have_none(run_folder, tmp_path):
-    out = export(run_folder, out=tmp_path / "copy").path
+    out = export(run_folder, out=tmp_path / "copy", n=50).path
     first, second = (pq.read_table(path) for path in data_files(out))
     assert first[VALUE].to_pylist()[:6] == pytest.approx(np.array([-4, -4, -3, -1, -1, 0]) / 5)
     # Predicted less real steps.
@@ -65,6 +65,15 @@ def test_values_lie_between_minus_one_and_zero_and_frames_without_have_none(run_
     assert second[INDICATOR].to_pylist()[:3] == [0, 0, 0]
     assert second[INDICATOR].null_count == 0
     assert set(first[INDICATOR].to_pylist()) == {0, 1}
+
+
+def test_an_advantage_is_hindsight_less_value_unless_told_otherwise(run_folder, tmp_path):
+    found = pq.read_table(data_files(export(run_folder, out=tmp_path / "copy").path)[0])
+    # From the goal back: 0, -1, -2, then 0.02 of the next value and 0.98 of the next hindsight.
+    hindsight = np.array([-4.980792, -3.9804, -2.98, -2, -1, 0])
+    value = np.array([-4, -4, -3, -1, -1, 0])
+    assert found[VALUE].to_pylist()[:6] == pytest.approx(value / 5)
+    assert found[ADVANTAGE].to_pylist()[:6] == pytest.approx((hindsight - value) / 5, abs=1e-7)
 
 
 def test_a_copy_can_be_read_with_its_videos(run_folder, data, tmp_path):

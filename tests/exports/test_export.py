@@ -61,9 +61,13 @@ def test_an_argument_is_used_or_refused(run_folder, to, name):
     [
         ("excel", {}, "nothing is written for 'excel', but for lerobot-progress, "),
         ("evo-rl", {"in_place": True, "out": "x"}, "give out= or in_place=True, not both"),
-        ("evo-rl", {"n": 0}, "n= must be a number of steps above 0 or end, got 0"),
-        ("evo-rl", {"n": 2.5}, "n= must be a number of steps above 0 or end, got 2.5"),
-        ("evo-rl", {"n": True}, "n= must be a number of steps above 0 or end, got True"),
+        ("evo-rl", {"n": 0}, "n= must be hindsight, a number of steps above 0, or end, got 0"),
+        ("evo-rl", {"n": 2.5}, "n= must be hindsight, a number of steps above 0, or end, got 2.5"),
+        (
+            "evo-rl",
+            {"n": True},
+            "n= must be hindsight, a number of steps above 0, or end, got True",
+        ),
         ("evo-rl", {"unit": "metres"}, "no unit 'metres'; there are: steps, value"),
         ("evo-rl", {"positive": ""}, "no rule '' for what is positive"),
         ("lerobot-progress", {"scale": "log"}, "no scale 'log'; there are: value, steps"),

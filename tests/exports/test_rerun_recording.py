@@ -90,10 +90,25 @@ def test_events_are_text_and_marks(run_folder, tmp_path):
     assert content["/value/events/goal"]["Scalars:scalars"] == [[-1.0]]
 
 
-def test_events_are_those_of_the_method(tmp_path):
+def test_value_and_hindsight_are_two_series(data, tmp_path):
+    run = told_run(tmp_path / "run", data, hindsight=1.0)
+    _, content = read_back(export(run, tmp_path / "one.rrd").path)
+    series = {
+        entity: [row[0] for row in content[f"/{entity}/liveness"]["Scalars:scalars"]]
+        for entity in ("value", "hindsight", "steps_to_go", "hindsight_steps_to_go")
+    }
+    # The longest episode took 5 steps, and more are not counted.
+    assert series["steps_to_go"] == pytest.approx([4, 4, 3, 1, 1, 0])
+    assert series["hindsight_steps_to_go"] == pytest.approx([5, 4, 3, 2, 1, 0])
+    assert series["value"][3] == 0.0
+    assert series["hindsight"][3] == 0.5
+
+
+def test_events_are_those_of_the_method_and_lie_on_its_value(tmp_path):
     """One comes steadily nearer; to the other all is lost half-way."""
     near, lost = countdown(40), np.where(np.arange(40) < 20, countdown(40), 39.0)
-    run, rollouts = drawn_run([drawn_episode("a", 40)], {"td": [near], "mc": [lost]}, tmp_path)
+    drawn = {"td": [near], "mc": [lost]}
+    run, rollouts = drawn_run([drawn_episode("a", 40)], drawn, tmp_path, hindsight=1.0)
     seen = [event.frame for event in run.events_by("mc")["a"]]
     assert len(seen) > len(run.events["a"]) == 0
     run = replace(run, rollouts=rollouts)
@@ -101,6 +116,10 @@ def test_events_are_those_of_the_method(tmp_path):
         path = export(run, tmp_path / f"{method}.rrd", episodes="a", method=method).path
         _, content = read_back(path)
         assert content.get("/events", {"frame": []})["frame"] == frames
+    (lost_at,) = [event.frame for event in run.events_by("mc")["a"] if event.kind == "setback"]
+    ((marked,),) = content["/value/events/setback"]["Scalars:scalars"]
+    assert marked == pytest.approx(run.curves("mc").value[lost_at])
+    assert abs(run.curves("mc").hindsight[lost_at] - marked) > 0.1
 
 
 def test_methods_and_events_have_the_colours_they_have_in_figures(run_folder, tmp_path):
@@ -112,6 +131,7 @@ def test_methods_and_events_have_the_colours_they_have_in_figures(run_folder, tm
 
     for method in ("liveness", "mc"):
         assert colour(f"/value/{method}", "SeriesLines") == channels(METHOD_COLOURS[method])
+        assert colour(f"/hindsight/{method}", "SeriesLines") == channels(METHOD_COLOURS[method])
         assert colour(f"/steps_to_go/{method}", "SeriesLines") == channels(METHOD_COLOURS[method])
     goal = channels(EVENT_LOOKS["goal"].colour)
     assert colour("/value/events/goal", "SeriesPoints") == goal

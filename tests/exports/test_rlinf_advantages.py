@@ -90,6 +90,31 @@ def test_the_identities_of_rlinf(run_folder, tmp_path, unit, n):
             )
 
 
+@pytest.mark.parametrize("unit", ["steps", "value"])
+def test_the_identities_hold_in_hindsight_which_is_the_default(run_folder, tmp_path, unit):
+    written = export(run_folder, out=tmp_path / "a.parquet", unit=unit, n=None)
+    assert "in hindsight (lambda 0.98)" in written.notes[0]
+    table = pq.read_table(written.path)
+    assert json.loads(table.schema.metadata[b"goalward"])["hindsight"] == 0.98
+    rows = [r for r in table.to_pylist() if r["episode_index"] != 2]
+    gamma, return_min = (1.0, -5.0) if unit == "steps" else (0.5, -1.0)
+    by_key = {(r["episode_index"], r["frame_index"]): r for r in rows}
+    for row in rows:
+        assert row["num_valid_rewards"] == 1
+        bootstrap = gamma * row["value_next"]
+        advantage = row["reward_sum"] + bootstrap - row["value_current"]
+        assert row["advantage_continuous"] == pytest.approx(advantage)
+        ahead = by_key.get((row["episode_index"], row["frame_index"] + 1))
+        if ahead is None:
+            assert (row["value_next"], row["advantage_continuous"]) == (0, 0)
+            continue
+        assert row["reward_sum_raw"] == pytest.approx(row["return"] - gamma * ahead["return"])
+        # What follows is worth its value, and 0.98 of what it turned out better than that.
+        hindsight = ahead["value_current"] + 0.98 * ahead["advantage_continuous"]
+        assert row["value_next"] == pytest.approx(hindsight)
+        assert row["reward_sum"] == pytest.approx(row["reward_sum_raw"] / -return_min)
+
+
 def test_every_frame_of_the_data_set_has_a_row(run_folder, tmp_path):
     written = export(run_folder, out=tmp_path / "a.parquet", positive="top:1")
     found = lookup(written.path, ALL_FRAMES)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import goalward
-from goalward.metrics.evaluation_scores import score_values, usual_steps
+from goalward.metrics.evaluation_scores import score_values, steps_of_chances, usual_steps
 from goalward.rollouts.endings import Endings
 from goalward.rollouts.episode import Episode, Outcome
+from goalward.values.chances import chances_of_values
 from goalward.values.events import EventKind, table_events
 from goalward.values.table import ValueTable
 
@@ -62,7 +63,13 @@ def table_of_values(rollouts, num_seeds=2):
 def scored(training=TRAINING, num_seeds=2, horizon=None, **tasks):
     rollouts = recorded(**tasks)
     values = table_of_values(rollouts, num_seeds)
-    return score_values(values, rollouts, HELD_OUT, training, horizon, events_of(values, rollouts))
+    chances = chances_of(values, rollouts, horizon)
+    events = events_of(values, rollouts)
+    return score_values(values, chances, rollouts, HELD_OUT, training, horizon, events)
+
+
+def chances_of(values, rollouts, horizon=None):
+    return chances_of_values(values, steps_of_chances(rollouts.endings, horizon))
 
 
 def events_of(values, rollouts):
@@ -75,12 +82,12 @@ def named(positions):
 
 
 def test_time_outs_are_those_that_were_held_out_and_carry_their_own_names():
-    """Steps at the end: 60; between the 11th and the 12th of 16 from 40 down to 12."""
-    late = scored().policy.time_outs
-    assert named(late.episodes) == ["stuck", "thrown back"]
-    assert late.steps_to_go == pytest.approx((60, 20.4))
-    assert (late.on_their_way.count, late.on_their_way.total) == (1, 2)
-    assert (late.in_time.count, late.in_time.total) == (1, 2)
+    """At the end td says 60 and 12 more steps, and both had a clock of 40."""
+    more = scored().policy.more_time
+    assert named(one.episode for one in more.late) == ["stuck", "thrown back"]
+    assert [(one.num_steps, one.chance) for one in more.late] == [(40, 0.0), (40, 1.0)]
+    # mc says twice as many, and so the same with 40 more; it is no other opinion.
+    assert [(one.method, one.share, one.disagrees) for one in more.others] == [("mc", 0.5, False)]
 
 
 def test_what_to_watch_first_carries_its_own_name():
@@ -104,7 +111,7 @@ def test_outcomes_are_those_of_all_episodes():
     assert (policy.num_time_out, policy.num_failure) == (3, 1)
     assert policy.steps.median.value == 22
     # Two successes, and of three time-outs the half that looks near enough.
-    assert policy.more_time.value.value == pytest.approx((2 + 3 * 0.5) / 6)
+    assert policy.more_time.twice.rate.value == pytest.approx((2 + 3 * 0.5) / 6)
 
 
 def test_scores_are_those_of_held_out_episodes():
@@ -148,6 +155,28 @@ def test_chances_are_judged_where_the_clock_left_enough_time():
     assert scored(horizon=30).calibration["td"].num_frames == 15 + 11 + 11
 
 
+def test_chances_are_weighed_for_what_the_clock_hid():
+    """Of 103 frames the last 24 of both time-outs are cut off within 24 steps.
+
+    One frame of each time-out is cut off after 0, 1, ... 23 steps, and one of the success ends
+    there after 0 to 20: of 103, 100, ... frames one ends and two of the rest are cut off.
+    """
+    left, seen, weights = 103, 1.0, []
+    for step in range(25):
+        weights.append(1 / seen)
+        ends = step <= 20
+        seen *= 1 - 2 / (left - ends)
+        left -= 2 + ends
+    success = sum(weights[:21])
+    # In the other two the first 17 frames were seen for 24 steps; td is wrong in 8 of them.
+    expected = 8 * weights[24] / (success + 34 * weights[24])
+    card = scored().cards["td"]
+    assert card["brier"].over_seeds.mean.value == pytest.approx(expected)
+    share = success / (success + 34 * weights[24])
+    found = card["brier_of_base_rate"].over_seeds.mean.value
+    assert found == pytest.approx(share * (1 - share))
+
+
 def test_methods_are_tested_where_every_seed_has_a_score():
     found = scored()
     assert list(found.tests) == [
@@ -169,7 +198,8 @@ def test_a_score_that_a_seed_lacks_is_not_tested():
     rollouts = recorded()
     values = table_of_values(rollouts)
     values.steps_to_goal[1, 0] = 7
-    found = score_values(values, rollouts, HELD_OUT, None, None, events_of(values, rollouts))
+    chances, events = chances_of(values, rollouts), events_of(values, rollouts)
+    found = score_values(values, chances, rollouts, HELD_OUT, None, None, events)
     assert found.cards["mc"]["spearman"].by_seed[0].reason == "all predictions are equal"
     assert "spearman" not in found.tests
     assert "frame_auroc" in found.tests
@@ -180,7 +210,8 @@ def test_one_method_is_compared_with_none():
     values = table_of_values(rollouts)
     alone = replace(values, methods=("td",), steps_to_goal=values.steps_to_goal[:1])
     events = events_of(alone, rollouts)
-    assert score_values(alone, rollouts, HELD_OUT, None, None, events).tests == {}
+    chances = chances_of(alone, rollouts)
+    assert score_values(alone, chances, rollouts, HELD_OUT, None, None, events).tests == {}
 
 
 def test_episodes_of_one_frame_have_a_clock_of_one_step():
@@ -189,9 +220,13 @@ def test_episodes_of_one_frame_have_a_clock_of_one_step():
     )
     steps = np.array([[[0.0, 1.0]]], dtype=np.float32)
     values = ValueTable(("td",), (0,), ("0", "1"), ("", ""), np.array([1, 2]), -steps, steps)
-    found = score_values(values, rollouts, np.ones(2, bool), None, None, ((), ()))
+    chances = chances_of(values, rollouts)
+    found = score_values(values, chances, rollouts, np.ones(2, bool), None, None, ((), ()))
     assert (found.standard_horizon, found.time_limit) == (1, 1)
-    assert found.policy.time_outs.in_time.count == 1
+    # A clock of no steps at all: once more of nothing.
+    (late,) = found.policy.more_time.late
+    assert (late.num_steps, late.chance) == (0, 0.0)
+    assert found.policy.more_time.twice.rate.value == 0.5
 
 
 def test_a_task_learned_from_one_side_is_named():

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from goalward.metrics.policy_answers import (
     rate,
     steps_at_end,
     steps_to_success,
-    time_outs,
-    with_twice_the_time,
     worth_watching,
 )
 from goalward.rollouts.endings import Endings
@@ -52,64 +49,6 @@ def test_the_end_of_an_episode_is_the_median_of_its_last_ten_frames():
     steps = np.array([[500.0] * 10 + [7] * 6 + [9] * 4, [500.0] * 10 + [np.inf] * 10])
     found = steps_at_end(steps, endings((20, -1, False)))
     assert found.tolist() == [[7.0], [np.inf]]
-
-
-def test_time_outs_are_on_their_way_or_stuck_by_the_median_seed():
-    steps = np.array([[5.0, 300], [8, 300], [900, 20]])
-    episodes = endings((1, -1, False), (1, -1, False))
-    found = time_outs(steps, episodes, standard_horizon=10, time_limit=400)
-    assert (found.on_their_way.count, found.on_their_way.total) == (1, 2)
-    assert found.in_time.count == 2
-
-
-def test_exactly_the_horizon_is_on_its_way_and_exactly_the_limit_in_time():
-    steps = np.array([[10.0, 11, 400, 401]])
-    episodes = endings(*[(1, -1, False)] * 4)
-    found = time_outs(steps, episodes, standard_horizon=10, time_limit=400)
-    assert (found.on_their_way.count, found.in_time.count) == (1, 3)
-    assert found.episodes == (0, 1, 2, 3)
-    assert found.steps_to_go == (10, 11, 400, 401)
-
-
-def test_failures_and_successes_are_no_time_outs():
-    steps = np.array([[1.0, 1, 1]])
-    episodes = endings((1, 0, False), (1, -1, True), (1, -1, False))
-    assert time_outs(steps, episodes, standard_horizon=5, time_limit=5).in_time.total == 1
-
-
-def test_twice_the_time_adds_the_time_outs_that_look_near():
-    found = with_twice_the_time(40, 40, 20, rate(15, 20))
-    assert found.value.value == pytest.approx(0.4 + 0.4 * 0.75)
-    assert found.interval.low < 0.7 < found.interval.high
-    assert with_twice_the_time(10, 0, 0, rate(0, 0)).value.value == 1.0
-    assert "held out" in with_twice_the_time(10, 5, 0, rate(0, 0)).value.reason
-
-
-def test_the_interval_with_more_time_is_jeffreys():
-    """Without time-outs that of 1 of 2 successes; with nothing else that of 1 of 4 in time.
-
-    A time-out might still have been among the two: Beta(1 + 1/2, 1 + 1/2 + 1/2).
-    """
-    for level in (0.95, 0.5):
-        edges = (1 - level) / 2, (1 + level) / 2
-        none = with_twice_the_time(1, 0, 1, rate(0, 0), level).interval
-        assert (none.low, none.high) == pytest.approx(stats.beta.ppf(edges, 1.5, 2), abs=0.01)
-        late = with_twice_the_time(0, 10**6, 0, rate(1, 4), level).interval
-        assert (late.low, late.high) == pytest.approx(stats.beta.ppf(edges, 1.5, 3.5), abs=0.01)
-
-
-def test_twice_the_time_covers_the_truth():
-    """Outcomes and looks of a known policy: the interval holds its rate 93-97 times in 100."""
-    draws = np.random.default_rng(0)
-    truth = 0.5 + 0.4 * 0.6
-    hits = 0
-    for _ in range(1000):
-        success, late, failed = draws.multinomial(100, [0.5, 0.4, 0.1])
-        held_out = int(late)
-        near = int(draws.binomial(held_out, 0.6))
-        found = with_twice_the_time(int(success), int(late), int(failed), rate(near, held_out))
-        hits += found.interval.low <= truth <= found.interval.high
-    assert 0.93 <= hits / 1000 <= 0.975
 
 
 def test_what_is_worth_watching_is_found_where_it_happened():

@@ -1,20 +1,24 @@
 """Runs in memory with curves that a test draws, for what reads runs and their frames."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from goalward.config import EvaluationConfig
+from goalward.metrics.evaluation_scores import steps_of_chances
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.frames import ArrayFrames
 from goalward.run_folder import RunFolder
-from goalward.runs.results import judge
+from goalward.runs.results import common_discount, judge
 from goalward.runs.run import Run
 from goalward.runs.settings import MadeBy, RunData, RunEpisode, RunSettings
+from goalward.values.chances import chances_of_values
+from goalward.values.hindsight import HindsightChoice, with_hindsight
 from goalward.values.table import ValueTable
 
 
@@ -48,13 +52,18 @@ def drawn_run(
     truth: FrameTruth | None = None,
     data: RunData | None = None,
     reading: Mapping[str, Any] | None = None,
+    hindsight: float | None = None,
     **config: Any,
 ) -> tuple[Run, Rollouts]:
     """A judged run, in memory, whose steps to go are drawn; `stored.write_run` puts it on disk.
 
     `steps`: method -> for each episode its steps to go, (seeds, frames). Every episode is held out
     but those that were `learned_from`. `training` are positions of episodes that all networks
-    learned from, for the threshold of training. `config` are fields of `EvaluationConfig`.
+    learned from, for the threshold of training. `config` are fields of `EvaluationConfig`. Chances
+    are the share of seeds that see success coming.
+
+    Hindsight values are the values, so that either curve is the one that is drawn; with
+    `hindsight`, a decay, they are made as an evaluation makes them.
     """
     methods = tuple(steps)
     table = np.stack([np.concatenate(steps[method], axis=1) for method in methods])
@@ -70,15 +79,31 @@ def drawn_run(
         steps_to_goal=table.astype(np.float32),
     )
     rollouts = Rollouts(episodes)
+    chosen = HindsightChoice(0.98 if hindsight is None else hindsight, "as it was drawn")
+    evaluation = EvaluationConfig(**({"methods": methods, "seeds": num_seeds} | config))
+    discount = common_discount(evaluation, max(int(rollouts.lengths.max()) - 1, 1))
+    values = with_hindsight(values, rollouts.endings, discount, chosen.decay)
+    if hindsight is None:
+        values = replace(values, hindsight_value=values.value)
     settings = RunSettings(
-        evaluation=EvaluationConfig(**({"methods": methods, "seeds": num_seeds} | config)),
+        evaluation=evaluation,
         data=RunData() if data is None else data,
         reading={} if reading is None else reading,
         made_by=MadeBy(command="goalward evaluate rollouts --out run", goalward="0.2.0"),
     )
     held_out = np.array([e.id not in learned_from for e in episodes])
+    chances = chances_of_values(
+        values, steps_of_chances(rollouts.endings, evaluation.standard_horizon)
+    )
     results, events = judge(
-        values, rollouts, held_out, settings.evaluation, training=training, truth=truth
+        values,
+        chances,
+        rollouts,
+        held_out,
+        evaluation,
+        hindsight=chosen,
+        training=training,
+        truth=truth,
     )
     run = Run(
         folder=RunFolder(folder),
@@ -95,6 +120,7 @@ def drawn_run(
             for e in episodes
         ),
         values=values,
+        chances=chances,
         events=dict(zip(rollouts.ids, events, strict=True)),
         results=results,
     )

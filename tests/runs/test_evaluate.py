@@ -15,12 +15,12 @@ import pytest
 import goalward
 from goalward.metrics.scores.paper_metrics import paper_metrics
 from goalward.metrics.truth.frame_truth import FrameTruth
-from goalward.runs import evaluate as evaluate_module
+from goalward.runs import making
 from goalward.runs.codec import encoded
 
 TINY = {"width": 16, "num_layers": 2, "num_steps": 40, "batch_size": 64}
 USUAL = {"policy": "ours", "methods": ("liveness", "mc"), "seeds": 2, "standard_horizon": 15}
-STEPS = ("episodes", "networks", "values", "scores", "summary")
+STEPS = ("episodes", "networks", "values", "chances", "scores", "summary")
 
 
 def evaluate(data, folder, **options):
@@ -36,7 +36,7 @@ def made(caplog):
     def since_then():
         told = [record.getMessage() for record in caplog.records]
         caplog.clear()
-        return tuple(name for name, words in evaluate_module._STEP_WORDS.items() if words in told)
+        return tuple(name for name, words in making.STEP_WORDS.items() if words in told)
 
     return since_then
 
@@ -57,7 +57,7 @@ def test_all_files_are_there_and_say_the_same(tmp_path, made):
     run = evaluate(data, tmp_path)
     assert made() == STEPS
     names = ("summary.md", "scores.json", "values.parquet", "episodes.csv", "outcomes.csv")
-    for path in (*names, "events.csv", "training_log.csv", "config.toml"):
+    for path in (*names, "chances.parquet", "events.csv", "training_log.csv", "config.toml"):
         assert (tmp_path / path).stat().st_size > 0
     for name in ("paper_metrics.md", "paper_metrics.tex", "all_scores.md", "all_scores.tex"):
         assert (tmp_path / "tables" / name).stat().st_size > 0
@@ -90,6 +90,7 @@ def test_what_is_returned_is_what_is_opened_later(tmp_path):
     assert again.episodes == run.episodes
     assert again.events == run.events
     np.testing.assert_array_equal(again.values.steps_to_goal, run.values.steps_to_goal)
+    np.testing.assert_array_equal(again.chances.within, run.chances.within)
     assert run.rollouts is not None
     assert again.rollouts is None
 
@@ -108,20 +109,21 @@ def test_the_second_time_nothing_is_made(tmp_path, made):
 def test_only_what_depends_on_a_change_is_made_again(tmp_path, made):
     evaluate(rollouts(), tmp_path)
     made()
+    # Chances are told at the standard horizon, and at half and twice that.
     evaluate(rollouts(), tmp_path, standard_horizon=10)
-    assert made() == ("scores", "summary")
+    assert made() == ("chances", "scores", "summary")
     (tmp_path / "figures" / "paper_metrics.png").unlink()
     evaluate(rollouts(), tmp_path, standard_horizon=10)
     assert made() == ("summary",)
     evaluate(rollouts(), tmp_path, standard_horizon=10, seeds=3)
-    assert made() == ("networks", "values", "scores", "summary")
+    assert made() == ("networks", "values", "chances", "scores", "summary")
     evaluate(rollouts(), tmp_path, standard_horizon=10, seeds=3, policy="theirs")
     assert made() == ("episodes", "scores", "summary")
     evaluate(rollouts(), tmp_path, seeds=3, force=True)
     assert made() == STEPS
 
 
-@pytest.mark.parametrize("stage", ["held_out_values", "judge", "write_results"])
+@pytest.mark.parametrize("stage", ["held_out_values", "held_out_chances", "judge", "write_results"])
 def test_it_goes_on_after_an_interrupt_at_each_stage(tmp_path, monkeypatch, stage, made):
     whole = evaluate(rollouts(), tmp_path / "whole")
 
@@ -129,7 +131,7 @@ def test_it_goes_on_after_an_interrupt_at_each_stage(tmp_path, monkeypatch, stag
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(evaluate_module, stage, interrupted)
+        patch.setattr(making, stage, interrupted)
         with pytest.raises(KeyboardInterrupt):
             evaluate(rollouts(), tmp_path / "cut")
     made()
@@ -223,9 +225,9 @@ def test_folds_give_every_episode_a_value_by_networks_that_never_saw_it(tmp_path
     fitted = goalward.load(tmp_path / "networks")
     for position, line in enumerate((tmp_path / "episodes.csv").read_text().splitlines()[1:]):
         fold = line.rsplit(",", 1)[1]
-        for (_, _, _, subset), net in fitted.answers.items():
+        for (_, _, _, subset), nets in fitted.answers.items():
             if subset == fold:
-                assert position not in net.episodes + net.held_out
+                assert all(position not in net.episodes + net.held_out for net in nets)
         wanted = fitted.predict(data.select([position]), subset=fold, device="cpu").raw_value
         frames = slice(20 * position, 20 * position + 20)
         np.testing.assert_allclose(run.values.raw_value[:, :, frames], wanted, atol=1e-6)
@@ -249,6 +251,34 @@ def test_too_little_data_still_gives_plain_words(tmp_path, success, words):
     json.loads((tmp_path / "scores.json").read_text(), parse_constant=_no_constant)
 
 
+@pytest.mark.filterwarnings("ignore:every episode")
+@pytest.mark.parametrize(
+    ("lengths", "outcomes"),
+    [
+        ((9, 9, 9, 9), "success time_out success time_out"),
+        ((1, 1, 1, 1), "success time_out success time_out"),
+        ((9, 30, 9, 3), "success time_out failure failure"),
+        ((5, 9, 12, 7), "success success success success"),
+        ((5, 9, 12, 7), "time_out time_out failure time_out"),
+    ],
+)
+def test_four_episodes_of_any_kind_give_chances_and_words(tmp_path, lengths, outcomes):
+    draws = np.random.default_rng(0)
+    arrays = [draws.normal(size=(length, 2)).astype(np.float32) for length in lengths]
+    data = goalward.from_arrays(arrays, outcomes=outcomes.split())
+    options = {"folds": 2, "standard_horizon": None, "rounds": 1}
+    run = evaluate(data, tmp_path, methods=("lambda-returns", "mc-dist", "mc"), **options)
+    assert run.chances.within.shape[:2] == (3, sum(lengths))
+    more = run.scores.policy.more_time
+    late = [i for i, name in enumerate(outcomes.split()) if name == "time_out"]
+    told = late if "success" in outcomes else []
+    assert [(one.episode, one.num_steps) for one in more.late] == [
+        (i, lengths[i] - 1) for i in told
+    ]
+    assert "nan" not in run.summary().lower().replace("nance", "")
+    json.loads((tmp_path / "scores.json").read_text(), parse_constant=_no_constant)
+
+
 def _no_constant(name):
     raise AssertionError(f"{name} in scores.json")
 
@@ -259,3 +289,32 @@ def test_outcomes_can_be_compared(tmp_path):
     found = goalward.compare(ours, tmp_path / "b", out=tmp_path / "both")
     assert [policy.policy for policy in found.policies] == ["ours", "theirs"]
     assert (tmp_path / "both" / "comparison.md").stat().st_size > 0
+
+
+def test_hindsight_is_made_as_it_was_asked_for_and_nothing_is_trained_for_it(tmp_path, made):
+    data = rollouts()
+    run = evaluate(data, tmp_path, folds=2)
+    assert {"networks", "values", "scores"} <= set(made())
+    assert run.hindsight.decay == 0.98
+    assert run.hindsight.reason.startswith("the default: no start was recorded more than once")
+    discount = run.discount
+    assert discount == pytest.approx(1 - 1.75 / 19)
+    value = 1 - 2 * discount ** run.values.steps("liveness").astype(np.float64)
+    np.testing.assert_allclose(run.values.common_values("liveness"), value, atol=1e-12)
+    # A step before the goal of the first episode; the end of the second, whose clock ran out.
+    hindsight = run.values.hindsight_values("liveness")
+    np.testing.assert_allclose(hindsight[:, 18], 1 - 2 * discount)
+    np.testing.assert_array_equal(hindsight[:, 39], run.values.common_values("liveness")[:, 39])
+    alone = evaluate(data, tmp_path, folds=2, hindsight=1.0)
+    again = made()
+    assert "networks" not in again
+    assert {"values", "scores", "summary"} <= set(again)
+    assert (alone.hindsight.decay, alone.hindsight.reason) == (1.0, "as it was asked for")
+    assert goalward.open_run(tmp_path).hindsight == alone.hindsight
+    assert goalward.open_run(tmp_path).settings.evaluation.hindsight == 1.0
+    np.testing.assert_allclose(
+        alone.values.hindsight_values("liveness")[:, 0], 1 - 2 * discount**19
+    )
+    np.testing.assert_array_equal(alone.values.raw_value, run.values.raw_value)
+    evaluate(data, tmp_path, folds=2, hindsight=1.0)
+    assert made() == ()

@@ -6,7 +6,8 @@ import pytest
 from goalward.errors import GoalwardError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
-from goalward.runs.held_out import folds_of
+from goalward.runs.held_out import Fold, folds_of, hindsight_of
+from goalward.values.table import ValueTable
 
 
 def rollouts(*kinds):
@@ -83,3 +84,41 @@ def test_two_episodes_of_one_task_are_not_called_one():
     )
     with pytest.raises(GoalwardError, match=f"^2 episodes of 1 task {words}"):
         folds_of(rollouts(("a", True), ("a", False)), num_folds=1, test_fraction=0.25, seed=0)
+
+
+def twice(num_starts):
+    """Each start recorded twice, with the same end: successes and failures in turn."""
+    draws = np.random.default_rng(0)
+    outcomes = [Outcome.SUCCESS, Outcome.FAILURE] * (num_starts // 2)
+    episodes = [
+        Episode(f"{start}{take}", 4, outcome, 3 if outcome is Outcome.SUCCESS else None)
+        for start, outcome in enumerate(outcomes)
+        for take in "ab"
+    ]
+    features = np.repeat(draws.normal(size=(num_starts, 3)), 8, axis=0).astype(np.float32)
+    steps = np.full((2, 1, 8 * num_starts), 3.0, dtype=np.float32)
+    table = ValueTable(
+        ("mc", "td"),
+        (0,),
+        tuple(episode.id for episode in episodes),
+        ("",) * len(episodes),
+        np.arange(1, len(episodes) + 1) * 4,
+        -steps,
+        steps,
+    )
+    return Rollouts(episodes, features=features), table
+
+
+def test_the_data_choose_how_far_hindsight_follows_the_recording():
+    episodes, table = twice(6)
+    every = np.arange(12)
+    one = (Fold("held out", every[:0], every),)
+    found = hindsight_of(table, episodes, one, 0.5, None)
+    assert (found.decay, found.num_groups, found.num_episodes) == (1.0, 6, 12)
+    assert hindsight_of(table, episodes, one, 0.5, 0.9).decay == 0.9
+    # The networks that judge one take have learned from the other.
+    apart = (Fold("fold 0", every[1::2], every[::2]), Fold("fold 1", every[::2], every[1::2]))
+    assert hindsight_of(table, episodes, apart, 0.5, None).decay == 0.98
+    # Episodes that are not held out say nothing.
+    few = (Fold("held out", every[8:], every[:8]),)
+    assert hindsight_of(table, episodes, few, 0.5, None).num_groups == 4

@@ -52,6 +52,57 @@ def test_another_method_may_be_asked(run):
         run.events_by("td")
 
 
+def test_events_are_found_in_what_could_be_said_at_the_time_or_in_hindsight(tmp_path):
+    """The value fears for a while what never came: hindsight knows better."""
+    steps = np.arange(100.0)[::-1].copy()
+    steps[40:55] = 99.0
+    episodes = [drawn_episode("a", 100, outcome=Outcome.SUCCESS)]
+    run, _ = drawn_run(episodes, {"good": [steps[None]]}, tmp_path, hindsight=1.0)
+    assert run.events_by(of="value") is run.events
+    assert [(event.kind, event.frame) for event in run.events["a"]] == [
+        (EventKind.SETBACK, 40),
+        (EventKind.RECOVERY, 55),
+        (EventKind.GOAL, 99),
+    ]
+    # What to watch first is told by the value too.
+    assert [watch.frame for watch in run.scores.policy.watch_first] == [40]
+    in_hindsight = run.events_by(of="hindsight")["a"]
+    assert [event.kind for event in in_hindsight] == [EventKind.GOAL]
+    with pytest.raises(GoalwardError, match="of hindsight or of value, not of 'steps'"):
+        run.events_by(of="steps")
+
+
+def test_a_near_miss_is_one_at_the_time(tmp_path):
+    """For a while the value believed to be there; the clock ran out 60 steps away.
+
+    In hindsight it never was: the recording would hide what is worth watching.
+    """
+    steps = np.full((1, 100), 60.0)
+    steps[:, 40:55] = 5.0
+    episodes = [drawn_episode("a", 100), drawn_episode("b", 200, outcome=Outcome.SUCCESS)]
+    drawn = {"good": [steps, np.arange(200.0)[None, ::-1]]}
+    run, _ = drawn_run(episodes, drawn, tmp_path, hindsight=1.0)
+    told = [watch.reason for watch in run.scores.policy.watch_first]
+    assert told == ["setback: 5 to 60 steps to go"]
+    kinds = {event.kind for event in run.events_by(of="hindsight")["a"]}
+    assert EventKind.SETBACK not in kinds
+
+
+def test_another_method_has_hindsight_of_its_own(tmp_path):
+    steps = np.arange(100.0)[::-1].copy()
+    steps[40:55] = 99.0
+    episodes = [drawn_episode("a", 100, outcome=Outcome.SUCCESS)]
+    drawn = {"good": [np.arange(100.0)[None, ::-1]], "fearful": [steps[None]]}
+    run, _ = drawn_run(episodes, drawn, tmp_path, hindsight=1.0)
+    kinds = {
+        of: [e.kind for e in run.events_by("fearful", of=of)["a"]] for of in ("hindsight", "value")
+    }
+    assert kinds["hindsight"] == [EventKind.GOAL]
+    assert kinds["value"] == [EventKind.SETBACK, EventKind.RECOVERY, EventKind.GOAL]
+    assert run.curves("fearful").hindsight_steps == pytest.approx(np.arange(100.0)[::-1], abs=1e-6)
+    assert run.curves("fearful").steps == pytest.approx(steps)
+
+
 def test_nan_names_method_and_episode(tmp_path):
     steps = np.ones((1, 8))
     steps[0, 6] = np.nan
@@ -72,11 +123,17 @@ def test_curves_are_on_the_common_scale(run):
 
 def test_seeds_are_averaged_as_values_not_as_steps():
     """One seed that says never must not make the mean never."""
-    curves = Curves.of_steps("mc", np.array([[1.0], [np.inf]]), discount=0.5)
+    # One step to go, and never; in hindsight three steps to go, and the goal.
+    curves = Curves("mc", np.array([[0.0], [1.0]]), np.array([[0.75], [-1.0]]), discount=0.5)
     assert curves.value == pytest.approx([0.5])
     assert curves.steps == pytest.approx([2.0])
     assert curves.spread == pytest.approx([np.sqrt(0.5)])
-    assert Curves.of_steps("mc", np.array([[1.0]]), 0.5).spread == pytest.approx([0.0])
+    assert curves.hindsight == pytest.approx([-0.125])
+    assert curves.hindsight_steps == pytest.approx([np.log2(16 / 9)])
+    assert curves.hindsight_steps_by_seed == pytest.approx(np.array([[3.0], [0.0]]))
+    assert curves.hindsight_spread == pytest.approx([1.75 / np.sqrt(2)])
+    alone = Curves("mc", np.array([[0.0]]), np.array([[0.5]]), 0.5)
+    assert (alone.spread.tolist(), alone.hindsight_spread.tolist()) == ([0.0], [0.0])
 
 
 def test_a_run_says_what_it_is(run, tmp_path):
@@ -87,6 +144,7 @@ def test_a_run_says_what_it_is(run, tmp_path):
 def test_a_part_of_a_curve_knows_whose_it_is(run):
     part = run.curves("blind").part(run.frames_of(0))
     assert (part.method, part.discount, part.by_seed.shape) == ("blind", run.discount, (1, 101))
+    assert part.hindsight_by_seed.shape == (1, 101)
 
 
 @pytest.fixture
@@ -148,7 +206,9 @@ def test_a_run_hands_itself_on(filmed, tmp_path):
     assert table == tmp_path / "one.csv"
     lines = table.read_text().splitlines()
     assert len(lines) == 1 + 5
-    assert lines[0].endswith("good_value,good_sd,good_steps_to_go")
+    assert lines[0].endswith(
+        "good_steps_to_go,good_hindsight_value,good_hindsight_steps_to_go,good_chance"
+    )
     (tmp_path / "data").rename(tmp_path / "moved")
     progress = filmed.export("lerobot-progress", data=tmp_path / "moved")
     assert progress == filmed.folder.exports / "sarm_progress.parquet"

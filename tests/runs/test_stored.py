@@ -1,6 +1,7 @@
 """Folders of runs, read back: what belongs together, what is missing, what is not theirs."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from goalward.rollouts.episode import Outcome
 from goalward.runs.codec import encoded
 from goalward.runs.settings import RunData
 from goalward.runs.stored import open_run, write_run
+from goalward.values.hindsight import DecayError, HindsightChoice
 
 IDS = ("7", 'quotes " and, commas')
 LENGTHS = (5, 3)
@@ -71,7 +73,18 @@ def test_a_run_comes_back_as_it_was(tmp_path, features):
     assert again.truth is not None
     np.testing.assert_array_equal(again.truth.known.truth.steps, truth.steps)
     np.testing.assert_array_equal(again.values.steps_to_goal, run.values.steps_to_goal)
+    np.testing.assert_array_equal(again.chances.within, run.chances.within)
+    np.testing.assert_array_equal(again.chances.at_end, run.chances.at_end)
     assert again.summary() == run.summary()
+
+
+@pytest.mark.parametrize("other", [{"methods": ("td", "liveness")}, {"episode_ids": ("8", "9")}])
+def test_chances_of_something_else_are_refused(folder, other):
+    chances = open_run(folder.path).chances
+    replace(chances, **other).write(folder.chances)
+    words = "values.parquet and chances.parquet are not of the same methods and episodes; run `goal"
+    with pytest.raises(GoalwardError, match=words):
+        open_run(folder.path)
 
 
 def test_a_run_knows_its_episodes_and_its_scale(folder):
@@ -116,7 +129,9 @@ def test_rollouts_given_in_memory_cannot_be_found_again(tmp_path):
         run_of(tmp_path / "run", "").read_rollouts()
 
 
-@pytest.mark.parametrize("missing", ["episodes.csv", "values.parquet", "events.csv", "scores.json"])
+@pytest.mark.parametrize(
+    "missing", ["episodes.csv", "values.parquet", "chances.parquet", "events.csv", "scores.json"]
+)
 def test_half_a_run_says_how_to_finish_it(folder, missing):
     (folder.path / missing).unlink()
     again = "run `goalward evaluate rollouts --out run` again goes on where it stopped"
@@ -252,6 +267,28 @@ def test_a_damaged_table_of_values_is_named(folder, damaged):
     pq.write_table(damaged(pq.read_table(folder.values)), folder.values)
     with pytest.raises(GoalwardError, match="values.parquet: is no whole table of values"):
         open_run(folder.path)
+
+
+@pytest.mark.parametrize("missing", ["value", "hindsight_value"])
+def test_a_run_from_before_hindsight_says_how_it_gets_it(folder, missing):
+    pq.write_table(pq.read_table(folder.values).drop_columns([missing]), folder.values)
+    words = (
+        "values.parquet: has no column value or hindsight_value, as earlier versions wrote none; "
+        "run `goalward evaluate rollouts --out run` again"
+    )
+    with pytest.raises(GoalwardError, match=words):
+        open_run(folder.path)
+
+
+def test_how_hindsight_was_chosen_comes_back(tmp_path, features):
+    run = run_of(tmp_path / "run", features)
+    errors = (DecayError(0.0, 0.25), DecayError(1.0, 0.125))
+    chosen = HindsightChoice(1.0, "chosen by the data", 6, 14, errors)
+    write_run(replace(run, results=replace(run.results, hindsight=chosen)))
+    again = open_run(tmp_path / "run")
+    assert again.hindsight == chosen
+    np.testing.assert_array_equal(again.values.value, run.values.value)
+    np.testing.assert_array_equal(again.values.hindsight_value, run.values.hindsight_value)
 
 
 def test_an_option_of_another_version_is_named(tmp_path, features):

@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 import torch
 
-from goalward.targets import bins, exact, liveness, monte_carlo, steps, survival, td
+from goalward.targets import (
+    bins,
+    exact,
+    lambda_returns,
+    liveness,
+    monte_carlo,
+    steps,
+    survival,
+    td,
+)
 
 RNG = np.random.default_rng(0)
 VALUE, OTHER = RNG.uniform(-1, 1, size=(2, 3, 40))
@@ -34,6 +43,9 @@ FLOATS = {
     exact.exact_liveness: (VALUE, ENDS, AT_GOAL, 0.9),
     survival.hazard_targets: (STEPS, AT_GOAL, EDGES),
     survival.hazard_loss: (LOGITS, STEPS, AT_GOAL, EDGES),
+    survival.soft_hazard_loss: (LOGITS, RNG.uniform(size=(3, 40, 12)), EDGES),
+    survival.seen_of_bins: (STEPS, AT_GOAL, EDGES),
+    survival.chance_by_bin: (LOGITS, EDGES),
     survival.success_probability: (LOGITS, EDGES, 7.0),
     survival.survival_value: (LOGITS, EDGES, 0.9),
 }
@@ -44,6 +56,8 @@ NO_FLOATS = {
     monte_carlo.monte_carlo_return: (ENDS, AT_GOAL, 20.0),
     exact.exact_td: (ENDS, AT_GOAL, 0.9, 20.0),
 }
+# Built once for all frames, before a training, and of recorded values in a report.
+NUMPY_ALONE = {lambda_returns.lambda_return, lambda_returns.lambda_hazard_targets}
 # What a training step calls, once per batch.
 IN_A_STEP = [
     liveness.liveness_backup,
@@ -53,6 +67,7 @@ IN_A_STEP = [
     bins.expected_value,
     survival.hazard_targets,
     survival.hazard_loss,
+    survival.soft_hazard_loss,
 ]
 
 
@@ -115,7 +130,7 @@ def test_numpy_users_do_not_pay_for_torch():
     code = """
 import sys
 import numpy as np
-from goalward.targets import bins, exact, liveness, monte_carlo, steps, survival, td
+from goalward.targets import bins, exact, lambda_returns, liveness, monte_carlo, steps, survival, td
 value = liveness.liveness_value(np.array([0.0, 1.0]), 0.9)
 assert liveness.steps_to_goal(value, 0.9).tolist() == [0.0, 1.0]
 assert bins.bin_centres(value, 3).tolist() == [-1.0, -0.5, 0.0]
@@ -126,7 +141,7 @@ sys.exit('torch' in sys.modules)
 
 
 def test_every_public_function_is_here():
-    rooms = (bins, exact, liveness, monte_carlo, steps, survival, td)
+    rooms = (bins, exact, lambda_returns, liveness, monte_carlo, steps, survival, td)
     public = {
         function
         for room in rooms
@@ -135,4 +150,4 @@ def test_every_public_function_is_here():
         and getattr(function, "__module__", None) == room.__name__
         and not function.__name__.startswith("_")
     }
-    assert public == {*FLOATS, *NO_FLOATS, survival.geometric_edges}
+    assert public == {*FLOATS, *NO_FLOATS, survival.geometric_edges, *NUMPY_ALONE}

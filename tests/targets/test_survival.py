@@ -6,9 +6,12 @@ import torch
 
 from goalward.targets.liveness import liveness_value
 from goalward.targets.survival import (
+    chance_by_bin,
     geometric_edges,
     hazard_loss,
     hazard_targets,
+    seen_of_bins,
+    soft_hazard_loss,
     success_probability,
     survival_value,
 )
@@ -152,3 +155,53 @@ def test_success_within_one_number_of_steps_or_one_per_frame():
     np.testing.assert_allclose(within, [1 - 0.9 * 0.25, 1 - 0.125])
     within = success_probability(logits, EDGES, np.array([1.0, 0.0]))
     np.testing.assert_allclose(within, [1 - 0.9 * 0.5, 0.5])
+
+
+# ---- what is seen on average -------------------------------------------------------------------
+
+
+def random_logits(*shape):
+    return np.random.default_rng(0).normal(0, 2, size=(*shape, 3))
+
+
+def test_the_loss_of_one_future_is_that_of_its_steps():
+    """Successes in and beyond the bins, clocks that ran out, a failure."""
+    steps = np.array([0, 1, 2, 5, 9, 0, 1, 4, np.inf])
+    reached = np.arange(9) < 5
+    logits = random_logits(9)
+    seen = seen_of_bins(steps, reached, EDGES)
+    assert seen.shape == (9, 6)
+    soft = soft_hazard_loss(logits, seen, EDGES)
+    np.testing.assert_allclose(soft, hazard_loss(logits, steps, reached, EDGES), rtol=1e-12)
+
+
+def test_the_loss_of_several_futures_is_their_mean():
+    steps, reached = np.array([0, 2, 5, np.inf]), np.array([True, True, True, False])
+    seen = seen_of_bins(steps, reached, EDGES)
+    logits = random_logits()
+    share = np.array([0.1, 0.2, 0.3, 0.4])
+    mean = (share * hazard_loss(np.tile(logits, (4, 1)), steps, reached, EDGES)).sum()
+    assert soft_hazard_loss(logits, share @ seen, EDGES) == pytest.approx(mean)
+
+
+def test_the_soft_loss_is_least_at_the_distribution_it_was_drawn_from():
+    """Hazards 0.1, 0.5, 0.2: of 1000 futures, those that survive bin by bin."""
+    logits = torch.tensor(logits_of([0.1, 0.5, 0.2], EDGES))
+    left = np.cumprod([1, 0.9, 0.5, 0.5, 0.8, 0.8, 0.8, 0.8])
+    chance = left[:-1] - left[1:]
+    passed = np.array([left[1], left[2] + left[3], left[4:].sum()])
+    targets = [*passed, chance[0], chance[1:3].sum(), chance[3:].sum()]
+    logits.requires_grad_()
+    soft_hazard_loss(logits, torch.tensor(targets), torch.tensor(EDGES)).backward()
+    np.testing.assert_allclose(logits.grad, 0, atol=1e-12)
+
+
+def test_chances_by_bin_are_those_within_its_last_step():
+    logits = random_logits(4, 2)
+    by_bin = chance_by_bin(logits, EDGES)
+    for b, end in enumerate(EDGES[1:]):
+        within = success_probability(logits, EDGES, float(end - 1))
+        np.testing.assert_allclose(by_bin[..., b], within, rtol=1e-12)
+    assert (np.diff(by_bin, axis=-1) >= 0).all()
+    sure = chance_by_bin(np.array([[800.0, 0, 0], [-800, -800, -800]]), EDGES)
+    np.testing.assert_array_equal(sure, [[1, 1, 1], [0, 0, 0]])

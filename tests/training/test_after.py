@@ -69,7 +69,7 @@ def test_the_step_learns_from_held_out_episodes_and_moves_every_value(fitted, ro
         frames.episode_ends, frames.endings.at_goal, fitted.numbers.mc_normaliser
     )
     plain, straight = (values(fitted, rollouts, name) for name in ("plain", "straight"))
-    runs = [fitted.answers["straight", seed, "", ""] for seed in (1, 2)]
+    runs = [fitted.answers["straight", seed, "", ""][0] for seed in (1, 2)]
     assert runs[0].held_out != runs[1].held_out
     for row, run in enumerate(runs):
         held_out = frames.frames_of(run.held_out)
@@ -203,7 +203,7 @@ def test_a_step_sees_all_seeds_of_a_task_and_subset_at_once(small):
     options = small | {"held_out_fraction": 0.0}
     fitted = fit(both, ["mc", together], seeds=3, subsets={"early": range(4)}, **options)
     assert [len(judged) for judged, _ in step.seen] == [3, 3]
-    assert step.seen[0][1] == fitted.numbers
+    assert step.seen[0][1] == fitted.numbers.of("")
     for (judged, _), rows in zip(step.seen, (range(12), range(12, 24)), strict=True):
         for one in judged:
             # Nothing was held out: the frames it was trained on.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from goalward.training.fit import anchor_values, train
+from goalward.training.fit import Sight, anchor_values, train
 from goalward.training.inputs import FeatureRows
 from goalward.training.methods import METHODS
 from goalward.training.nets import frame_values, nets_of
@@ -26,7 +26,8 @@ def anchors_of(frames, run, numbers):
     """The anchor of the run's second stage, and the networks it comes from."""
     trained = train(frames, run.anchors, numbers, device="cpu")
     rows = FeatureRows(frames.features, CPU)
-    value = anchor_values(frames, rows, (run,), trained, numbers)[run]
+    sight = Sight(frames, numbers, CPU)
+    value = anchor_values(frames, sight, (run,), trained, numbers)[run.anchors]
     said = {
         anchor: frame_values(nets_of(anchor, trained).select([anchor]), rows, numbers)[0]
         for anchor in run.anchors
@@ -93,7 +94,7 @@ def test_the_second_stage_takes_the_better_of_anchor_and_next_frame(frames):
     anchor = np.linspace(-0.5, 1, frames.num_frames).astype(np.float32)
     anchor[frames.endings.at_goal] = -1
     rows = FeatureRows(frames.features, CPU)
-    problem = problem_of(frames, rows, [run], {run: anchor}, numbers, torch.float32)
+    problem = problem_of(frames, rows, [run], {run.anchors: anchor}, numbers, torch.float32)
     (part,) = problem.parts
     assert np.array_equal(part.table[0], anchor)
     # The second episode, a time-out: min over what follows of 1 - 0.9^(j + 1) * (1 - anchor).
@@ -101,3 +102,20 @@ def test_the_second_stage_takes_the_better_of_anchor_and_next_frame(frames):
     worth = [0.9 ** (np.arange(11 - t) + 1) * (1 - own[t:]) for t in range(11)]
     expected = [1 - each.max() for each in worth]
     np.testing.assert_allclose(part.held_out_table[0, 10:21], expected, rtol=1e-5)
+
+
+def test_the_anchors_of_all_seeds_are_asked_at_once(frames, monkeypatch):
+    """One by one they would round differently than those of version 0.1.0 did."""
+    numbers = numbers_with()
+    runs = tuple(plan_run(frames, METHODS["liveness"], seed, range(8), numbers) for seed in (0, 1))
+    trained = train(frames, [run.anchors[0] for run in runs], numbers, device="cpu")
+    asked = []
+
+    def noting(nets, rows, numbers):
+        asked.append(nets.runs)
+        return frame_values(nets, rows, numbers)
+
+    monkeypatch.setattr("goalward.training.fit.frame_values", noting)
+    anchors = anchor_values(frames, Sight(frames, numbers, CPU), runs, trained, numbers)
+    assert asked == [(runs[0].anchors[0], runs[1].anchors[0])]
+    assert list(anchors) == [run.anchors for run in runs]

@@ -47,12 +47,16 @@ def test_sizes():
     np.testing.assert_array_equal(survival_edges(many), [0, 1, 2, 3, 4, 5])
 
 
-def test_every_stage_has_one_of_three_outputs():
+def test_every_stage_has_one_of_four_outputs():
     assert {name: stage.output.name for name, stage in STAGES.items()} == {
         **dict.fromkeys(STAGES, "value"),
         "mc-dist": "bins",
         "survival": "hazard",
+        "dark": "soft-hazard",
+        "bright": "soft-hazard",
     }
+    rounds = {name: m.rounds.output.name for name, m in METHODS.items() if m.rounds is not None}
+    assert rounds == {"survival": "soft-hazard", "lambda-returns": "soft-hazard"}
 
 
 def test_a_value_is_the_output_and_its_loss_the_squared_error():
@@ -143,7 +147,7 @@ def test_chances_of_values_are_those_of_their_steps(fitted, rollouts):
     for num_steps in (3, float(np.median(steps[0]))):
         chance = fitted.chances(rollouts, num_steps)
         for index, method in enumerate(fitted.methods):
-            if method not in ("mc-dist", "survival"):
+            if method not in ("mc-dist", "survival", "lambda-returns"):
                 assert np.array_equal(chance[index], steps[index] <= num_steps)
             else:
                 assert ((chance[index] > 0) & (chance[index] < 1)).all()

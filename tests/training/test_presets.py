@@ -1,9 +1,12 @@
 """Hyper-parameters: the paper's numbers, what follows from the horizon, and what is refused."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from goalward import GoalwardError
-from goalward.training.presets import PRESETS, Hyperparameters, hyperparameters
+from goalward.training.presets import OWN_NUMBERS, PRESETS, Hyperparameters, hyperparameters
 
 PAPER = {
     "num_layers": 5,
@@ -18,6 +21,11 @@ PAPER = {
     "evaluations": 20,
     "lagged_tau": 0.0,
     "lagged_period": 1,
+    "dropout": 0.0,
+    "input_noise": 0.0,
+    "weight_decay": 0.0,
+    "lags": (),
+    "max_inputs": 0,
     "priority_exponent": 0.6,
     "importance_start": 0.4,
     "importance_end": 1.0,
@@ -29,9 +37,13 @@ PAPER = {
     "mc_normaliser": 500.0,
     "survival_bins": 32,
     "survival_max_steps": None,
+    "survival_horizons": 1.0,
     "time_out": "terminal",
     "anchor_frames": "all",
     "cross_fit": 0,
+    "rounds": 0,
+    "decay": 0.95,
+    "apart": {},
 }
 SQUARE = {"td_discount": 0.995, "td_normaliser": 200.0, "mc_normaliser": 400.0}
 CLOTH = SQUARE | {"learning_rate": 2e-5, "discount": 0.99, "td_discount": 0.99}
@@ -104,6 +116,21 @@ def test_batches_there_are(steps, per_batch, batches):
         ({"cross_fit": 1}, "cross_fit must be 0 or at least 2 folds, got 1"),
         ({"cross_fit": -1}, "cross_fit must be 0 or at least 2 folds, got -1"),
         ({"time_out": "shut"}, "time_out must be one of terminal, open, got 'shut'"),
+        ({"lags": 0}, "lags must be whole numbers of steps from 1 on, got 0"),
+        ({"lags": [5, 2.5]}, r"lags must be whole numbers of steps from 1 on, got \[5, 2.5\]"),
+        ({"lags": True}, "lags must be whole numbers of steps from 1 on, got True"),
+        ({"rounds": -1}, "rounds must be at least 0, got -1"),
+        ({"rounds": 1.5}, "rounds cannot be 1.5"),
+        ({"max_inputs": -1}, "max_inputs must be at least 0, got -1"),
+        ({"input_noise": -0.1}, "input_noise must be at least 0, got -0.1"),
+        ({"weight_decay": -1}, "weight_decay must be at least 0, got -1"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
+        ({"dropout": -0.1}, "dropout must be at least 0 and below 1, got -0.1"),
+        ({"decay": 1.1}, "decay must lie between 0 and 1, got 1.1"),
+        ({"decay": -0.1}, "decay must lie between 0 and 1, got -0.1"),
+        ({"survival_horizons": 0.0}, "survival_horizons must be above 0, got 0.0"),
+        ({"apart": {"survival": {"width": 0}}}, "width must be at least 1, got 0"),
+        ({"apart": {"survival": {"depth": 1}}}, r"no hyper-parameter depth \(survival\)"),
         ({"anchor_frames": "some"}, "anchor_frames must be one of all, success, got 'some'"),
     ],
     ids=str,
@@ -123,6 +150,8 @@ def test_numbers_that_cannot_be(numbers, message):
         {"held_out_fraction": 0.99},
         {"cross_fit": 2},
         {"capacity": 5},
+        {"lags": (1, 30), "max_inputs": 8, "rounds": 2, "decay": 0.0},
+        {"dropout": 0.9, "input_noise": 0.1, "weight_decay": 1},
         {"time_out": "open", "anchor_frames": "success", "standardise": False},
     ],
     ids=str,
@@ -134,8 +163,95 @@ def test_numbers_that_can_be(numbers):
 def test_overrides_and_unknown_names():
     assert hyperparameters("cloth", width=64).width == 64
     assert hyperparameters("cloth", width=64).learning_rate == 2e-5
-    assert hyperparameters() == PRESETS["default"]
+    assert replace(hyperparameters(), apart={}) == PRESETS["default"]
     with pytest.raises(GoalwardError, match="no preset 'kitchen'; presets: default, libero, squ"):
         hyperparameters("kitchen")
     with pytest.raises(GoalwardError, match="no hyper-parameter depth, size; there are: anchor_"):
         hyperparameters(size=3, depth=4)
+
+
+# ---- numbers of one method ---------------------------------------------------------------------
+
+
+def test_a_number_of_one_method_reaches_it_alone():
+    numbers = hyperparameters(**{"lambda-returns.width": 64, "survival.rounds": 3})
+    assert numbers.of("lambda-returns").width == 64
+    assert numbers.of("survival").rounds == 3
+    assert {numbers.of(name).width for name in ("", "liveness", "survival", "mc")} == {512}
+    assert {numbers.of(name).rounds for name in ("", "liveness", "mc")} == {0}
+    assert numbers.of("lambda-returns").rounds == 4
+    # Whoever asks again is told the same.
+    assert numbers.of("survival").of("survival") == numbers.of("survival")
+
+
+def test_a_plain_number_reaches_all_methods_but_those_that_have_their_own():
+    numbers = hyperparameters("cloth", width=64, **{"lambda-returns.width": 32})
+    assert {numbers.of(name).width for name in ("", "liveness", "survival")} == {64}
+    assert numbers.of("lambda-returns").width == 32
+    every = hyperparameters("cloth", num_steps=7)
+    assert every.of("lambda-returns").num_steps == every.of("td").num_steps == 7
+
+
+def test_what_lambda_returns_does_whatever_the_preset():
+    """What makes it the method it is; how long and how fast it learns may be tuned."""
+    for preset, plain in PRESETS.items():
+        own = hyperparameters(preset).of("lambda-returns")
+        assert (own.rounds, own.cross_fit, own.time_out, own.capacity) == (4, 5, "open", None)
+        assert (own.priority_exponent, own.held_out_fraction, own.lagged_tau) == (0, 0, 0)
+        for name, value in own.as_dict().items():
+            wanted = OWN_NUMBERS["lambda-returns"].get(name, getattr(plain, name))
+            assert value == wanted, (preset, name)
+        assert hyperparameters(preset).of("survival") == hyperparameters(preset).of("mc") == plain
+
+
+def test_the_horizon_of_a_method_with_its_own_numbers():
+    numbers = hyperparameters().for_horizon(250)
+    assert numbers.of("lambda-returns").survival_max_steps == 750
+    assert numbers.of("survival").survival_max_steps == numbers.survival_max_steps == 250
+    assert numbers.of("lambda-returns").discount == numbers.discount == pytest.approx(0.993)
+    given = hyperparameters(survival_max_steps=60, **{"survival.survival_max_steps": 30})
+    filled = given.for_horizon(250)
+    assert filled.of("lambda-returns").survival_max_steps == 60
+    assert filled.of("survival").survival_max_steps == 30
+    part = hyperparameters(**{"survival.survival_horizons": 1.5}).for_horizon(5)
+    assert part.of("survival").survival_max_steps == 8
+    assert filled.for_horizon(9) == filled
+
+
+def test_names_and_methods_that_are_none_are_refused():
+    with pytest.raises(GoalwardError, match="^no hyper-parameter lambda-returns.depth, size; ther"):
+        hyperparameters(**{"size": 3, "lambda-returns.depth": 4, "width": 3})
+    with pytest.raises(
+        GoalwardError, match="^mc.width: mc has no numbers of its own; lambda-returns, survival ha"
+    ):
+        hyperparameters(**{"mc.width": 3})
+    with pytest.raises(GoalwardError, match="^no hyper-parameter apart; there are: anchor_frames"):
+        hyperparameters(apart={})
+    with pytest.raises(GoalwardError, match="^width must be at least 1, got 0$"):
+        hyperparameters(**{"survival.width": 0})
+
+
+def test_numbers_survive_json():
+    numbers = hyperparameters(lags=[3], **{"survival.lags": 7}).for_horizon(40)
+    again = Hyperparameters(**json.loads(json.dumps(numbers.as_dict())))
+    assert again == numbers
+    assert (again.lags, again.of("survival").lags) == ((3,), (7,))
+
+
+def test_a_training_is_noted_by_what_it_depends_on():
+    """As version 0.1.0 noted it, where it knew all there is to know."""
+    newer = ("dropout", "input_noise", "weight_decay", "lags", "max_inputs", "survival_horizons")
+    old = {n: v for n, v in (PAPER | DEFAULT).items() if n not in (*newer, "rounds", "decay")}
+    del old["apart"]
+    assert hyperparameters().noted(["liveness", "survival"]) == old
+    assert hyperparameters(width=8).noted(["survival"]) == old | {"width": 8}
+    assert hyperparameters(rounds=2).noted(["mc"]) == old | {"rounds": 2}
+    # Numbers of a method count where it is trained.
+    other = hyperparameters(**{"survival.rounds": 4})
+    assert other.noted(["mc"]) == old
+    assert other.noted(["mc", "survival"]) == old | {"apart": {"survival": {"rounds": 4}}}
+    own, wider = (
+        hyperparameters(**given).noted(["lambda-returns"]) for given in ({}, {"width": 8})
+    )
+    assert own["apart"]["lambda-returns"]["width"] == 256
+    assert "width" not in wider["apart"]["lambda-returns"]

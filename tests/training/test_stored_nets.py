@@ -27,6 +27,22 @@ from goalward.training.runs import NetRun
 ANCHOR = NetRun(SPARSE, seed=1, episodes=(0, 2), held_out=(1,), name="lift", fold=0)
 RUN = NetRun(BOOTSTRAP, seed=1, episodes=(0, 2, 3), held_out=(1,), name="lift", anchors=(ANCHOR,))
 OTHER = NetRun(MC, seed=2, episodes=(4,))
+SPARSE_AS_JSON = {
+    "stage_name": "sparse",
+    "seed": 1,
+    "episodes": (0, 2),
+    "held_out": (1,),
+    "name": "lift",
+    "fold": 0,
+}
+BOOTSTRAP_AS_JSON = {
+    "stage_name": "bootstrap",
+    "seed": 1,
+    "episodes": (0, 2, 3),
+    "held_out": (1,),
+    "name": "lift",
+    "fold": -1,
+}
 LOG = LossLog(torch.tensor([5, 10]), torch.rand(2, 2), torch.rand(2, 2))
 NETS = Nets(
     runs=(RUN, OTHER),
@@ -40,28 +56,33 @@ NETS = Nets(
 
 
 def test_runs_as_json_and_back():
-    assert runs_as_json((RUN,)) == [
-        {
-            "stage_name": "bootstrap",
-            "seed": 1,
-            "episodes": (0, 2, 3),
-            "held_out": (1,),
-            "name": "lift",
-            "fold": -1,
-            "anchors": [
-                {
-                    "stage_name": "sparse",
-                    "seed": 1,
-                    "episodes": (0, 2),
-                    "held_out": (1,),
-                    "name": "lift",
-                    "fold": 0,
-                    "anchors": [],
-                }
-            ],
-        }
-    ]
+    """What a run builds on comes before it, and each is written once."""
+    assert runs_as_json((RUN, ANCHOR)) == {
+        "runs": [1, 0],
+        "known": [
+            {**SPARSE_AS_JSON, "anchors": []},
+            {**BOOTSTRAP_AS_JSON, "anchors": [0]},
+        ],
+    }
     assert runs_from_json(runs_as_json((RUN, OTHER)), STAGES) == (RUN, OTHER)
+    assert runs_from_json(runs_as_json((OTHER, ANCHOR, RUN)), STAGES) == (OTHER, ANCHOR, RUN)
+
+
+def test_runs_of_version_0_1_0_hold_their_anchors_inside():
+    stored = [{**BOOTSTRAP_AS_JSON, "anchors": [{**SPARSE_AS_JSON, "anchors": []}]}]
+    assert runs_from_json(stored, STAGES) == (RUN,)
+
+
+def test_rounds_of_folds_are_written_once_each():
+    """Written inside one another, ten rounds of five folds would be ten million runs."""
+    runs = ()
+    for _ in range(11):
+        runs = tuple(NetRun(MC, 0, (0,), fold=fold, anchors=runs) for fold in range(5))
+    stored = runs_as_json(runs)
+    assert len(stored["known"]) == 55
+    assert stored["runs"] == [50, 51, 52, 53, 54]
+    (again, *_) = runs_from_json(stored, STAGES)
+    assert (again.wave, hash(again)) == (10, hash(runs[0]))
 
 
 def test_a_stage_that_nobody_knows():

@@ -94,7 +94,7 @@ def test_networks_learn_from_the_episodes_of_their_task_and_subset(fitted):
     """By their positions in the rollouts."""
     episodes = {
         (task, subset): set(run.episodes) | set(run.held_out)
-        for (method, seed, task, subset), run in fitted.answers.items()
+        for (method, seed, task, subset), (run,) in fitted.answers.items()
     }
     assert episodes == {
         ("lift", "early"): {0, 2},
@@ -103,18 +103,18 @@ def test_networks_learn_from_the_episodes_of_their_task_and_subset(fitted):
         ("turn", "late"): {5, 7},
     }
     # What random numbers depend on besides the seed.
-    assert {run.name for run in fitted.answers.values()} == {
+    assert {run.name for (run,) in fitted.answers.values()} == {
         f"{subset}/{task}" for task, subset in episodes
     }
     assert all(
         run.stage is METHODS[method].stages[-1] and run.seed == seed
-        for (method, seed, _, _), run in fitted.answers.items()
+        for (method, seed, _, _), (run,) in fitted.answers.items()
     )
 
 
 def test_without_subsets_random_numbers_depend_on_the_task_alone(rollouts):
     whole = fit(rollouts, "mc", seeds=1, **TINY)
-    assert {run.name for run in whole.answers.values()} == {"lift", "turn"}
+    assert {run.name for (run,) in whole.answers.values()} == {"lift", "turn"}
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ def test_subsets_that_are_none(rollouts, positions, message):
 def test_a_subset_may_be_one_episode(rollouts):
     with pytest.warns(UserWarning, match="nothing to tell apart"):
         one = fit(rollouts, "mc", seeds=1, subsets={"x": [3]}, **TINY)
-    (run,) = one.answers.values()
+    ((run,),) = one.answers.values()
     assert run.episodes == (3,)
 
 
 def test_subsets_may_be_arrays_and_hold_every_position(rollouts):
     every = fit(rollouts, "mc", seeds=1, subsets={"x": np.arange(8)}, **TINY)
-    (lift, turn) = every.answers.values()
+    ((lift,), (turn,)) = every.answers.values()
     assert {*lift.episodes, *lift.held_out} == {0, 2, 4, 6}
     assert {*turn.episodes, *turn.held_out} == {1, 3, 5, 7}
 

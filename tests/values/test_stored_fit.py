@@ -50,10 +50,13 @@ def test_what_is_no_finished_fit(fitted, tmp_path):
         load(tmp_path / "nowhere")
     fitted.save(tmp_path)
     facts = json.loads((tmp_path / "run.json").read_text())
-    assert facts["version"] == 2
-    (tmp_path / "run.json").write_text(json.dumps(facts | {"version": 3}))
-    with pytest.raises(goalward.GoalwardError, match="was written by another version of goalward$"):
-        load(tmp_path)
+    assert facts["version"] == 3
+    for version in (1, 4):
+        (tmp_path / "run.json").write_text(json.dumps(facts | {"version": version}))
+        with pytest.raises(
+            goalward.GoalwardError, match="was written by another version of goalward$"
+        ):
+            load(tmp_path)
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(goalward.GoalwardError, match="holds no finished fit"):
         load(tmp_path)
@@ -80,14 +83,26 @@ def test_a_method_of_ones_own_is_given_again(rollouts, tmp_path):
 
 
 def test_facts_of_version_0_1_0_are_enough(fitted, tmp_path):
-    """It knew no steps after training and no layout of features."""
+    """It knew no steps after training, no layout of features, none of the newer numbers, and
+    wrote every answer's run inside it."""
     fitted.save(tmp_path)
     facts = json.loads((tmp_path / "run.json").read_text())
     del facts["after"], facts["feature_layout"]
+    stored = facts.pop("runs")
+    for place, answer in zip(stored["runs"], facts["answers"], strict=True):
+        assert answer.pop("num_runs") == 1
+        answer["run"] = stored["known"][place]
+    for newer in ("apart", "lags", "max_inputs", "rounds", "decay", "dropout", "input_noise"):
+        del facts["hyperparameters"][newer]
+    facts["version"] = 2
     (tmp_path / "run.json").write_text(json.dumps(facts))
     again = load(tmp_path)
     assert again.feature_layout == ""
     assert again.methods == fitted.methods
+    assert dict(again.answers) == dict(fitted.answers)
+    tables = [one.predict(two_tasks(), subset="late") for one in (again, fitted)]
+    assert np.array_equal(tables[0].raw_value, tables[1].raw_value)
+    assert np.array_equal(tables[0].steps_to_goal, tables[1].steps_to_goal)
     facts["after"] = {"mc": "line", "liveness-nb": "bend"}
     (tmp_path / "run.json").write_text(json.dumps(facts))
     with pytest.raises(

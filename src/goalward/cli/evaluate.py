@@ -12,7 +12,7 @@ from goalward.cli.assignments import assignments
 from goalward.cli.console import output_console, say
 from goalward.cli.embed import EmbedArguments
 from goalward.cli.read_arguments import CommaList, ReadArguments
-from goalward.config import PAPER_METHODS
+from goalward.config import DEFAULT_METHODS
 
 
 def evaluate_command(
@@ -22,7 +22,7 @@ def evaluate_command(
     out: Path,
     reading: ReadArguments = ReadArguments(),  # noqa: B008 (frozen)
     embedding: EmbedArguments = EmbedArguments(),  # noqa: B008 (frozen)
-    methods: CommaList = PAPER_METHODS,
+    methods: CommaList = DEFAULT_METHODS,
     seeds: int = 5,
     preset: str = "default",
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
@@ -30,6 +30,7 @@ def evaluate_command(
     test_fraction: float = 0.25,
     split_seed: int = 0,
     standard_horizon: int | None = None,
+    hindsight: float | None = None,
     policy: str | None = None,
     truth: Path | None = None,
     force: Annotated[bool, Parameter(negative=())] = False,
@@ -46,7 +47,7 @@ def evaluate_command(
 
     Examples:
 
-    - `goalward evaluate my_rollouts --out run` the paper's encoder and its five methods
+    - `goalward evaluate my_rollouts --out run` the paper's encoder, all methods
     - `goalward evaluate my_rollouts --out run --encoder effnet-lite0 --seeds 3` no model hub
     - `goalward evaluate my_rollouts --out run --folds 4` each episode is held out once
     - `goalward evaluate features.npz --out run --methods liveness` from features you bring
@@ -78,6 +79,9 @@ def evaluate_command(
         Which episodes are held out.
     standard_horizon
         Steps in which the task is usually done. Default: what nine of ten successes needed.
+    hindsight
+        How far hindsight values follow the recording, from 0 (not beyond the next frame) to 1 (the
+        recording alone). Default: what episodes that start alike choose, or 0.98.
     policy
         The policy's name in tables and comparisons. Default: the name of the data.
     truth
@@ -102,6 +106,7 @@ def evaluate_command(
         test_fraction=test_fraction,
         split_seed=split_seed,
         standard_horizon=standard_horizon,
+        hindsight=hindsight,
         policy=policy,
         truth=truth,
         encoder=embedding.encoder,

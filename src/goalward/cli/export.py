@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class AdvantageArguments:
     n: str | None = None
-    """Steps that an advantage looks ahead, or end. Default: 10 for rlinf-advantages, 50 for
-    evo-rl, as these tools do."""
+    """What an advantage compares the value with: hindsight (default), the value so many steps
+    later (RLinf itself looks 10 steps ahead, Evo-RL 50), or the end of the episode (end)."""
     unit: Literal["steps", "value"] | None = None
     """Count advantages in steps (default) or in value."""
     positive: str | None = None

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from goalward.cli.console import say
+from goalward.errors import GoalwardError, argument
 
 
 def predict_command(
@@ -12,12 +13,14 @@ def predict_command(
     *,
     out: Path,
     subset: str | None = None,
+    hindsight: float = 0.98,
     device: str | None = None,
 ) -> None:
     """Give every frame of some episodes its value, by value functions that were learned before.
 
     Writes one row per method, seed, episode and frame: raw_value (on the method's own
-    scale), steps_to_goal (inf: never).
+    scale), steps_to_goal (inf: never), value (-1 at the goal, 1 never) and hindsight_value (the
+    same, knowing how the episode went on).
 
     Example:
 
@@ -33,14 +36,24 @@ def predict_command(
         The table of values (.parquet).
     subset
         Which value functions, where `goalward evaluate --folds` learned several: 'fold 0', ...
+    hindsight
+        How far hindsight values follow the recording, from 0 to 1.
     device
         cpu, cuda, ... Default: cuda where there is one.
     """
     # torch takes seconds to import: only commands that need it pay.
     from goalward.training.feature_file import read_features
     from goalward.values.fitted import load
+    from goalward.values.hindsight import with_hindsight
 
-    table = load(run).predict(read_features(features), subset=subset, device=device)
+    if not 0 <= hindsight <= 1:
+        raise GoalwardError(f"{argument('hindsight', hindsight)}: must lie between 0 and 1")
+    fitted, rollouts = load(run), read_features(features)
+    discount = fitted.numbers.discount
+    # A fit has settled every number.
+    assert discount is not None
+    table = fitted.predict(rollouts, subset=subset, device=device)
+    table = with_hindsight(table, rollouts.endings, discount, hindsight)
     table.write(out)
     methods = ", ".join(table.methods)
     say(f"values of {table.num_frames} frames by {methods}: {out}")

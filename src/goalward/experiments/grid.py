@@ -21,6 +21,7 @@ import numpy as np
 from goalward.errors import GoalwardError
 from goalward.experiments.results import ResultRow, Results, read_results
 from goalward.metrics.scores.card import scorecard
+from goalward.metrics.scores.table import scores_by_seed
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import Endings
 from goalward.runs.steps import data_digest, digest
@@ -182,6 +183,7 @@ def _scores(
             endings[0],
             grid.standard_horizon,
             training=(np.asarray(seen.steps(method), dtype=np.float64), endings[1]),
+            kinds=scores_by_seed(),
         )
         rows += [
             ResultRow(encoder, size, method, seed, metric, score)

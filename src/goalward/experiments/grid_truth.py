@@ -7,7 +7,7 @@ import numpy as np
 
 from goalward.experiments.grid import Grid, file_name, values_file
 from goalward.files import write_text
-from goalward.metrics.truth.card import TruthCard, truth_card
+from goalward.metrics.truth.card import TruthCard, chance_steps, truth_card
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import KnownFrames, known_frames
 from goalward.report.figures.scores import save_figure
@@ -19,6 +19,7 @@ from goalward.report.words.truth import truth_paragraphs
 from goalward.report.words.truth_table import chance_table, truth_csv, value_table
 from goalward.rollouts.dataset import Rollouts
 from goalward.training.presets import hyperparameters
+from goalward.values.chances import chance_points, chances_of_values
 from goalward.values.table import read_values
 
 TRUTH_PAGE = "truth.md"
@@ -57,7 +58,13 @@ def _cards(
     for encoder in grid.encoders:
         for size in grid.sizes:
             values = read_values(values_file(folder, encoder, size))
+            # A grid keeps values alone: what it says of chances is how many of its seeds agree.
+            steps = chance_points(longest - 1, chance_steps(grid.standard_horizon))
             card = truth_card(
-                values, known, discount=discount, standard_horizon=grid.standard_horizon
+                values,
+                chances_of_values(values, steps),
+                known,
+                discount=discount,
+                standard_horizon=grid.standard_horizon,
             )
             yield encoder, size, card

@@ -15,7 +15,7 @@ from goalward.experiments.paper_comparison import (
 from goalward.experiments.recipe import Recipe
 from goalward.experiments.results import Results, differences_between
 from goalward.files import write_text
-from goalward.metrics.scores.table import SCORES, ScoreKind, scores_shown
+from goalward.metrics.scores.table import ScoreKind, scores_by_seed, scores_shown
 from goalward.report.figures.scores import (
     SizePoint,
     metric_bars,
@@ -94,7 +94,7 @@ def _tables(results: Results) -> Iterator[tuple[str, Table]]:
     for encoder in results.encoders:
         for size in results.sizes:
             cards = results.cards(encoder, size)
-            for name, kinds in (("paper_metrics", _PAPER), ("all_scores", SCORES)):
+            for name, kinds in (("paper_metrics", _PAPER), ("all_scores", scores_by_seed())):
                 tests = differences_between(cards, list(kinds))
                 yield f"{name}_{file_name(encoder)}_{size}", score_table(cards, kinds, tests)
         for metric, kind in _PAPER.items():

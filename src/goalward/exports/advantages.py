@@ -1,4 +1,4 @@
-"""How much better than expected a frame turned out: n steps later, or at the end.
+"""How much better than expected a frame turned out: in hindsight, n steps later, or at the end.
 
 Everything here is on a scale where more is better, as the tools that read advantages want it: the
 *worth* of a frame is at most 0, and 0 means at the goal. There are two such scales, and both obey
@@ -65,6 +65,7 @@ class Advantages:
         reward_sum = outcome(t) - discount^n * outcome(t + n)       n frames ahead there is a frame
         reward_sum = outcome(t), worth_next = 0                     there is none
 
+    In hindsight n is 1, and `worth_next` mixes what the next frame was and turned out to be worth.
     `outcome` is the return: what the episode really brought from here on. `is_open` are the frames
     before the goal, where something could still be gained or lost.
     """
@@ -90,12 +91,22 @@ def episode_advantages(
     goal_frame: int | None,
     *,
     scale: WorthScale,
-    n: int | None,
+    n: int | None = None,
+    decay: float | None = None,
 ) -> Advantages:
-    """The n-step advantage of every frame of one episode; to the end where n is None.
+    """The advantage of every frame of one episode: in hindsight where a decay is given; else n
+    steps ahead, or to the end where n is None.
 
-    In steps, k(t) being the predicted steps to go: A(t) = k(t) - n - k(t + n), how many steps more
-    than the clock took were gained. In value: A(t) = discount^n p(t + n) - p(t) with
+    In hindsight it is the hindsight worth of a frame less its worth, the generalised advantage of
+    Schulman et al. (2016), lambda being the decay:
+
+        A(t) = H(t) - w(t),   H(t) = reward + discount * ((1 - decay) * w(t + 1) + decay * H(t + 1))
+
+    in value half of the value less the hindsight value, (V - H) / 2; in steps the same sum on the
+    scale of steps. A decay of 0 is n = 1, a decay of 1 is to the end.
+
+    Else in steps, k(t) being the predicted steps to go: A(t) = k(t) - n - k(t + n), how many steps
+    more than the clock took were gained. In value: A(t) = discount^n p(t + n) - p(t) with
     p = discount^k = (1 - V) / 2, which is half of V(t) - (1 - discount^n) - discount^n V(t + n).
 
     What is known is not predicted. At the goal and after it nothing is to go: worth 0, and the
@@ -111,7 +122,13 @@ def episode_advantages(
     ... )
     >>> found.advantage
     array([2., 1., 0., 0.])
+    >>> episode_advantages(
+    ...     np.array([-5.0, -2.0, -2.0, -9.0]), Outcome.SUCCESS, 2, scale=scale, decay=0.5
+    ... ).advantage
+    array([2.5, 1. , 0. , 0. ])
     """
+    if decay is not None:
+        n = 1
     if n is not None and n < 1:
         raise GoalwardError(f"an advantage looks at least 1 step ahead, got {n}")
     num_frames = len(worth)
@@ -134,7 +151,8 @@ def episode_advantages(
     has_next = np.arange(num_frames) + n < num_frames
     valid = np.minimum(n, num_frames - np.arange(num_frames)).astype(np.int64)
     worth_next, brought_next = np.zeros(num_frames), np.zeros(num_frames)
-    worth_next[has_next], brought_next[has_next] = known[n:], brought[n:]
+    ahead = known if decay is None else _in_hindsight(known, rewards, scale.discount, decay)
+    worth_next[has_next], brought_next[has_next] = ahead[n:], brought[n:]
     reward_sum = brought - scale.discount**n * brought_next
     return Advantages(
         advantage=reward_sum + scale.discount**valid * worth_next - known,
@@ -145,3 +163,14 @@ def episode_advantages(
         num_valid_rewards=valid,
         is_open=is_open,
     )
+
+
+def _in_hindsight(
+    worth: FloatArray, rewards: FloatArray, discount: float, decay: float
+) -> FloatArray:
+    """(1 - decay) * w(t) + decay * H(t): what a frame is worth to the one before it."""
+    seen = worth.copy()
+    for t in range(len(worth) - 2, -1, -1):
+        hindsight = rewards[t] + discount * seen[t + 1]
+        seen[t] = (1.0 - decay) * worth[t] + decay * hindsight
+    return seen

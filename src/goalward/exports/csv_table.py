@@ -4,6 +4,9 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from goalward.exports.written import Written
 from goalward.files import written_whole
 from goalward.progress import OnProgress, unheard
@@ -12,6 +15,7 @@ from goalward.values.events import write_events
 
 FILE = "frames.csv"
 _FACTS = ("episode", "task", "frame", "outcome", "held_out")
+_NUMBERS = ("value", "sd", "steps_to_go", "hindsight_value", "hindsight_steps_to_go", "chance")
 
 
 def export_csv(
@@ -25,10 +29,11 @@ def export_csv(
     """The file `out` with a row per frame, and `<name>_events.csv` beside it.
 
     Per method: the mean value over seeds on the common scale, its standard deviation over seeds,
-    and the steps to go that the mean stands for; `inf` is never.
+    and the steps to go that the mean stands for; then hindsight value and steps; then the chance of
+    success within the standard horizon. `inf` is never.
     """
-    curves = [run.curves(method) for method in methods]
-    names = [f"{method}_{what}" for method in methods for what in ("value", "sd", "steps_to_go")]
+    columns = [column for method in methods for column in _columns(run, method)]
+    names = [f"{method}_{what}" for method in methods for what in _NUMBERS]
     with written_whole(out) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*_FACTS, *names])
@@ -38,14 +43,17 @@ def export_csv(
             held_out = "true" if episode.held_out else "false"
             for number, frame in enumerate(range(frames.start, frames.stop)):
                 facts = (episode.id, episode.task, number, episode.outcome.value, held_out)
-                numbers = [
-                    f"{column[frame]:.6g}"
-                    for one in curves
-                    for column in (one.value, one.spread, one.steps)
-                ]
+                numbers = [f"{column[frame]:.6g}" for column in columns]
                 writer.writerow([*facts, *numbers])
     chosen = {run.episodes[position].id for position in positions}
     events = run.events_by(methods[0])
     beside = out.with_name(f"{out.stem}_events.csv")
     write_events(beside, {name: found for name, found in events.items() if name in chosen})
     return Written(out, f"pandas.read_csv({str(out)!r}); events of {methods[0]}: {beside}")
+
+
+def _columns(run: Run, method: str) -> tuple[npt.NDArray[np.float64], ...]:
+    """Those of `_NUMBERS`."""
+    one = run.curves(method)
+    chance = run.chances.within_steps(method, run.scores.standard_horizon)
+    return one.value, one.spread, one.steps, one.hindsight, one.hindsight_steps, chance

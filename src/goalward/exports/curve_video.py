@@ -40,10 +40,11 @@ def export_curve_videos(
 ) -> Written:
     """A video per episode into the folder `out`, or into the file `out` if it ends in .mp4.
 
-    All cameras side by side; under them the value of the method with a band of one standard
-    deviation over seeds, its events, and a cursor that moves with the video. Where an episode has
-    no camera, there is the curve alone. Frames are shown at the speed of the recording, 10 in a
-    second where that is not known. `rollouts` are all of the run. Progress is in frames.
+    All cameras side by side; under them the hindsight value of the method with a band of one
+    standard deviation over seeds, its value at the time as a thin line, its events, and a cursor
+    that moves with the video. Where an episode has no camera, there is the curve alone. Frames are
+    shown at the speed of the recording, 10 in a second where that is not known. `rollouts` are all
+    of the run. Progress is in frames.
     """
     curves, events = run.curves(method), run.events_by(method)
     colour = looks_of(run.values.methods)[method].colour
@@ -75,7 +76,8 @@ def export_curve_videos(
 def _caption(episode: RunEpisode, method: str, num_seeds: int) -> str:
     band = f" ± s.d. of {num_seeds} seeds" if num_seeds > 1 else ""
     outcome = episode.outcome.replace("_", "-")
-    return f"{outcome}; {method}{band}; episode {episode.id}: {episode.task}"
+    curve = f"{method} in hindsight{band} (thin: at the time)"
+    return f"{outcome}; {curve}; episode {episode.id}: {episode.task}"
 
 
 def _pictures(episode: Episode, draw_strip: Callable[..., CurveStrip]) -> Iterator[Image]:

@@ -27,6 +27,9 @@ from goalward.rollouts.embedded import is_embedded
 from goalward.runs.run import Run
 from goalward.runs.stored import open_run
 
+# What an advantage looks at, where nobody says how many steps ahead.
+HINDSIGHT = "hindsight"
+
 
 def export(
     run: Run | str | Path,
@@ -57,8 +60,9 @@ def export(
 
     The first three need a LeRobot data set, and `in_place` writes into it. Without `out` the result
     lies in the run's folder, under `exports/`. `method` is the run's first one unless named; csv
-    and rerun hold all. `data` says where the rollouts lie if not where they were. `n` is a number
-    of steps or "end". `docs/exporting.md` has all of it.
+    and rerun hold all. `data` says where the rollouts lie if not where they were. An advantage is
+    the hindsight value less the value; `n`, a number of steps or "end", looks so far ahead instead.
+    `docs/exporting.md` has all of it.
     """
     tool = TOOLS.get(to)
     if tool is None:
@@ -84,7 +88,7 @@ def export(
         in_place=in_place,
         scale="value" if scale is None else scale,
         unit="steps" if unit is None else unit,
-        n=tool.n if n is None else n,
+        n=HINDSIGHT if n is None else n,
         positive=tool.positive if positive is None else positive,
         tag=tag,
         progress=progress,
@@ -125,7 +129,7 @@ class _Export:
     in_place: bool
     scale: str
     unit: str
-    n: int | str | None
+    n: int | str
     positive: str
     tag: str | None
     progress: bool
@@ -159,16 +163,17 @@ class _Export:
 
     def _labelled(self) -> Labelled:
         text = str(self.n)
-        if text != "end" and not re.fullmatch(r"0*[1-9][0-9]{0,8}", text):
+        if text not in (HINDSIGHT, "end") and not re.fullmatch(r"0*[1-9][0-9]{0,8}", text):
             raise GoalwardError(
-                f"{argument('n')} must be a number of steps above 0 or end, got {self.n!r}"
+                f"{argument('n')} must be hindsight, a number of steps above 0, or end, got "
+                f"{self.n!r}"
             )
         return label(
             self.run,
             self.run.curves(self.method),
             self.positions,
             unit=self.unit,
-            n=None if text == "end" else int(text),
+            n=HINDSIGHT if text == HINDSIGHT else "end" if text == "end" else int(text),
             rule=PositiveRule.from_text(self.positive),
         )
 

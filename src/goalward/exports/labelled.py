@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -48,10 +48,10 @@ def label(
     positions: Sequence[int],
     *,
     unit: str,
-    n: int | None,
+    n: int | Literal["hindsight", "end"],
     rule: PositiveRule,
 ) -> Labelled:
-    """Advantages n steps ahead, or to the end if n is None, and which of them are positive."""
+    """Advantages in hindsight, n steps ahead or to the end, and which of them are positive."""
     found = run_advantages(run, curves, positions, unit=unit, n=n)
     episodes = [run.episodes[position] for position in positions]
     number = {task: i for i, task in enumerate(dict.fromkeys(e.task for e in episodes))}
@@ -60,7 +60,9 @@ def label(
     share = float(positive.is_positive.mean())
     ends = min(positive.thresholds), max(positive.thresholds)
     span = " to ".join(dict.fromkeys(f"{threshold:.3g}" for threshold in ends))
-    ahead = "to the end" if n is None else f"{n} steps ahead"
+    decay = run.hindsight.decay
+    texts = {"end": "to the end", "hindsight": f"in hindsight (lambda {decay:g})"}
+    ahead = f"{n} steps ahead" if isinstance(n, int) else texts[n]
     count = f"{positive.is_positive.sum()} of {len(task_indices)} frames ({100 * share:.0f} %)"
     words = (
         f"{count} are positive: {rule}, "
@@ -79,14 +81,20 @@ def label(
             "method": curves.method,
             "run": run.folder.path.name,
             "unit": unit,
-            "n": "end" if n is None else n,
+            "n": n,
             "positive": str(rule),
-        },
+        }
+        | ({"hindsight": decay} if n == "hindsight" else {}),
     )
 
 
 def run_advantages(
-    run: Run, curves: Curves, positions: Sequence[int], *, unit: str, n: int | None
+    run: Run,
+    curves: Curves,
+    positions: Sequence[int],
+    *,
+    unit: str,
+    n: int | Literal["hindsight", "end"],
 ) -> Advantages:
     """The advantages of these episodes, one after the other.
 
@@ -99,6 +107,13 @@ def run_advantages(
         episode = run.episodes[position]
         worth = scale.worth(curves.steps[run.frames_of(position)])
         parts.append(
-            episode_advantages(worth, episode.outcome, episode.goal_frame, scale=scale, n=n)
+            episode_advantages(
+                worth,
+                episode.outcome,
+                episode.goal_frame,
+                scale=scale,
+                n=n if isinstance(n, int) else None,
+                decay=run.hindsight.decay if n == "hindsight" else None,
+            )
         )
     return Advantages.joined(parts)

@@ -145,17 +145,23 @@ class _Recording:
             )
 
     def add_curve(self, curve: Curves) -> None:
-        """Value, spread over seeds and steps to go, in the method's own colour."""
-        method = curve.method
+        """In the method's own colour: hindsight, its spread over seeds and its steps to go; the
+        value thin beside each."""
+        method, limit = curve.method, self._run.time_limit
         color = channels(looks_of(self._run.values.methods)[method].colour)
-        self._add_line(["value", method], method, curve.value, color, 2.0)
-        if curve.spread.any():
+        at_the_time = f"{method} at the time"
+        self._add_line(["hindsight", method], f"{method} in hindsight", curve.hindsight, color, 2.0)
+        self._add_line(["value", method], at_the_time, curve.value, color, 1.0)
+        if curve.hindsight_spread.any():
             for name, sign in (("low", -1), ("high", 1)):
                 label = f"{method} {'-' if sign < 0 else '+'} sd over seeds"
-                edge = curve.value + sign * curve.spread
+                edge = curve.hindsight + sign * curve.hindsight_spread
                 self._add_line(["spread", method, name], label, edge, color, 0.7)
-        steps = np.minimum(curve.steps, self._run.time_limit)
-        self._add_line(["steps_to_go", method], method, steps, color, 2.0)
+        for path, label, steps, width in (
+            ("hindsight_steps_to_go", f"{method} in hindsight", curve.hindsight_steps, 2.0),
+            ("steps_to_go", at_the_time, curve.steps, 1.0),
+        ):
+            self._add_line([path, method], label, np.minimum(steps, limit), color, width)
 
     def _add_line(
         self,
@@ -176,7 +182,7 @@ class _Recording:
         )
 
     def add_events(self, events: Sequence[Event], curve: Curves) -> None:
-        """As lines of text, and as marks on the curve, those of each kind in their colour."""
+        """As lines of text, and as marks on the value, those of each kind in their colour."""
         if not events:
             return
         rr = self._rr
@@ -223,9 +229,12 @@ class _Recording:
         ]
         curves = blueprint.Vertical(
             blueprint.TimeSeriesView(
-                contents=["+ /value/**", f"+ {band}/**"], name="value (-1 at the goal, 1 never)"
+                contents=["+ /hindsight/**", "+ /value/**", f"+ {band}/**"],
+                name="value (-1 at the goal, 1 never)",
             ),
-            blueprint.TimeSeriesView(origin="/steps_to_go", name="steps to go"),
+            blueprint.TimeSeriesView(
+                contents=["+ /hindsight_steps_to_go/**", "+ /steps_to_go/**"], name="steps to go"
+            ),
             blueprint.TextLogView(origin="/events", name="events"),
             row_shares=[3, 2, 1],
         )

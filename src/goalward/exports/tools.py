@@ -15,12 +15,11 @@ class Tool:
     """A reader of exports.
 
     `takes` are arguments of `goalward.export` that mean something to it, besides those that mean
-    something to all. `n` and `positive` are what the tool does where it computes advantages
-    itself. `all_methods`: one export holds the values of all methods, not of one.
+    something to all. `positive` is what the tool does where it computes advantages itself.
+    `all_methods`: one export holds the values of all methods, not of one.
     """
 
     takes: tuple[str, ...] = ()
-    n: int | None = None
     positive: str = ""
     all_methods: bool = False
 
@@ -29,8 +28,8 @@ _ADVANTAGES = ("in_place", "n", "unit", "positive", "tag")
 
 TOOLS: Mapping[str, Tool] = {
     "lerobot-progress": Tool(takes=("in_place", "scale")),
-    "rlinf-advantages": Tool(takes=_ADVANTAGES, n=10, positive="top:0.3"),
-    "evo-rl": Tool(takes=_ADVANTAGES, n=50, positive="task-top:0.3"),
+    "rlinf-advantages": Tool(takes=_ADVANTAGES, positive="top:0.3"),
+    "evo-rl": Tool(takes=_ADVANTAGES, positive="task-top:0.3"),
     "rerun": Tool(all_methods=True),
     "mp4": Tool(),
     "csv": Tool(all_methods=True),

@@ -1,29 +1,28 @@
 """Everything an evaluation says in numbers: scores of the methods, answers about the policy."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from goalward.metrics.more_time import MoreTime, more_time
 from goalward.metrics.policy_answers import (
-    MoreTime,
     Rate,
     StepsToSuccess,
-    TimeOuts,
     WorthWatching,
     rate,
     steps_to_success,
-    time_outs,
-    with_twice_the_time,
     worth_watching,
 )
 from goalward.metrics.scores.calibration import Calibration, calibration_of_success
 from goalward.metrics.scores.card import CardRow, scorecard
 from goalward.metrics.scores.table import scores_tested
+from goalward.metrics.truth.card import chance_steps
 from goalward.metrics.uncertainty.significance import MethodTests, method_tests
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import BoolArray, Endings, FloatArray, IndexArray
 from goalward.rollouts.episode import Outcome
+from goalward.values.chances import ChanceTable, chance_points
 from goalward.values.events import Event
 from goalward.values.table import ValueTable
 
@@ -32,13 +31,12 @@ _USUAL_SHARE = 0.9
 
 @dataclass(frozen=True, eq=False)
 class PolicyAnswers:
-    """What outcomes and the values of the first method say of the policy."""
+    """What outcomes, and chances and values of the first method, say of the policy."""
 
     success: Rate
     steps: StepsToSuccess
     num_time_out: int
     num_failure: int
-    time_outs: TimeOuts
     more_time: MoreTime
     watch_first: tuple[WorthWatching, ...]
 
@@ -74,19 +72,32 @@ def usual_steps(endings: Endings) -> int:
     return max(int(np.quantile(steps, _USUAL_SHARE, method="higher")), 1)
 
 
+def steps_of_chances(endings: Endings, standard_horizon: int | None) -> IndexArray:
+    """The numbers of steps to ask chances for: where they are judged they are not read off a line.
+
+    Up to three longest clocks; the standard horizon, half and twice that, and the longest clock
+    are among them.
+    """
+    horizon = usual_steps(endings) if standard_horizon is None else standard_horizon
+    longest = max(int(endings.lengths.max()) - 1, 1)
+    return chance_points(longest, (*chance_steps(horizon), longest))
+
+
 def score_values(
     values: ValueTable,
+    chances: ChanceTable,
     rollouts: Rollouts,
     held_out: BoolArray,
     training: IndexArray | None,
     standard_horizon: int | None,
     events: tuple[tuple[Event, ...], ...],
+    watched: FloatArray | None = None,
 ) -> EvaluationScores:
     """Score every method on the held-out episodes; the first method speaks for the policy.
 
     `training` are positions of episodes that all networks learned from, for the threshold that
     is chosen in training; None where folds differ. `events` are those of every episode, as the
-    first method sees them.
+    first method sees them in the steps to go `watched`, (seeds, frames); None: in the table's.
     """
     everything = rollouts.endings
     horizon = usual_steps(everything) if standard_horizon is None else standard_horizon
@@ -101,9 +112,8 @@ def score_values(
         if training is not None:
             learned = (_frames(steps, values, training), rollouts.select(training).endings)
         judged = _frames(steps, values, tested)
-        cards[method] = scorecard(judged, endings, horizon, training=learned)
-        # The chance of success in time is the share of seeds that see it coming.
-        chance = (judged <= horizon).mean(axis=0)
+        chance = _frames(chances.within_steps(method, horizon), values, tested)
+        cards[method] = scorecard(judged, endings, horizon, training=learned, chance=chance)
         limit = time_limit + 1
         calibrations[method] = calibration_of_success(chance, endings, horizon, time_limit=limit)
     first = np.asarray(values.steps(values.methods[0]), dtype=np.float64)
@@ -117,7 +127,12 @@ def score_values(
         calibration=calibrations,
         tests=_tests(cards, len(values.seeds)),
         policy=_answers(
-            _frames(first, values, tested), first, events, rollouts, tested, horizon, time_limit
+            chances,
+            first if watched is None else watched,
+            events,
+            rollouts,
+            held_out,
+            time_limit,
         ),
         one_sided_tasks=() if training is None else _one_sided_tasks(rollouts.select(training)),
     )
@@ -131,10 +146,10 @@ def _one_sided_tasks(training: Rollouts) -> tuple[str, ...]:
 
 
 def _frames(steps: FloatArray, values: ValueTable, episodes: IndexArray) -> FloatArray:
-    """The columns of some episodes, in the order of the recording."""
+    """The frames of some episodes, in the order of the recording: (..., frames)."""
     lengths = np.diff(values.episode_ends, prepend=0)
     episode_of = np.repeat(np.arange(len(lengths)), lengths)
-    return steps[:, np.isin(episode_of, episodes)]
+    return steps[..., np.isin(episode_of, episodes)]
 
 
 def _tests(cards: Mapping[str, Mapping[str, CardRow]], num_seeds: int) -> dict[str, MethodTests]:
@@ -153,30 +168,19 @@ def _tests(cards: Mapping[str, Mapping[str, CardRow]], num_seeds: int) -> dict[s
 
 
 def _answers(
-    held_out_steps: FloatArray,
-    steps: FloatArray,
+    chances: ChanceTable,
+    watched: FloatArray,
     events: tuple[tuple[Event, ...], ...],
     rollouts: Rollouts,
-    tested: IndexArray,
-    horizon: int,
+    held_out: BoolArray,
     time_limit: int,
 ) -> PolicyAnswers:
     counts = {outcome: int((rollouts.outcomes == outcome).sum()) for outcome in Outcome}
-    held_out = rollouts.select(tested).endings
-    late = time_outs(held_out_steps, held_out, standard_horizon=horizon, time_limit=time_limit)
-    # Positions among all episodes, not among those that were held out.
-    late = replace(late, episodes=tuple(int(tested[position]) for position in late.episodes))
     return PolicyAnswers(
         success=rate(counts[Outcome.SUCCESS], len(rollouts)),
         steps=steps_to_success(rollouts.endings),
         num_time_out=counts[Outcome.TIME_OUT],
         num_failure=counts[Outcome.FAILURE],
-        time_outs=late,
-        more_time=with_twice_the_time(
-            counts[Outcome.SUCCESS],
-            counts[Outcome.TIME_OUT],
-            counts[Outcome.FAILURE],
-            late.in_time,
-        ),
-        watch_first=worth_watching(steps, rollouts.endings, events, ceiling=time_limit),
+        more_time=more_time(chances, rollouts.endings, held_out),
+        watch_first=worth_watching(watched, rollouts.endings, events, ceiling=time_limit),
     )

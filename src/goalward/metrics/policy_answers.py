@@ -1,7 +1,4 @@
-"""What outcomes and values say of a policy: how good it is, and how good with more time."""
-
-# pyright: standard
-# (scipy ships no type stubs)
+"""What outcomes and values say of a policy: how good it is, and what to look at first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +8,11 @@ import numpy as np
 from goalward.metrics.score import Interval, Score, no_interval
 from goalward.metrics.uncertainty.proportions import wilson
 from goalward.rollouts.endings import Endings, FloatArray
-from goalward.seeds import generator
 from goalward.values.event_rules import EventRules, smoothed
 from goalward.values.events import Event, EventKind, event_words
 
 # The end of an episode is judged by so many of its last frames: one frame is noise.
 _LAST_FRAMES = 10
-_NUM_DRAWS = 20_000
 # Of the ceiling: an episode that never looked nearer has missed nothing.
 _NEAR = 0.25
 
@@ -80,73 +75,6 @@ def steps_at_end(steps: FloatArray, endings: Endings) -> FloatArray:
         for start, end in zip(endings.starts, endings.episode_ends, strict=True)
     ]
     return np.stack(last, axis=1) if last else np.zeros((len(steps), 0))
-
-
-@dataclass(frozen=True)
-class TimeOuts:
-    """Timed-out episodes by what their values say at the end.
-
-    `on_their_way` look no further from the goal than the standard horizon; the rest are stuck.
-    `in_time` look no further than one more time limit: they would succeed if the clock were
-    twice as long. `episodes` are their positions, `steps_to_go` what the median seed says.
-    """
-
-    on_their_way: Rate
-    in_time: Rate
-    episodes: tuple[int, ...] = ()
-    steps_to_go: tuple[float, ...] = ()
-
-
-def time_outs(
-    steps: FloatArray, endings: Endings, *, standard_horizon: float, time_limit: float
-) -> TimeOuts:
-    """An episode counts if the median seed says so."""
-    timed_out = ~endings.success & ~endings.failures
-    final = np.median(steps_at_end(steps, endings), axis=0)[timed_out]
-    total = len(final)
-    return TimeOuts(
-        on_their_way=rate(int((final <= standard_horizon).sum()), total),
-        in_time=rate(int((final <= time_limit).sum()), total),
-        episodes=tuple(int(position) for position in np.flatnonzero(timed_out)),
-        steps_to_go=tuple(float(steps_left) for steps_left in final),
-    )
-
-
-@dataclass(frozen=True)
-class MoreTime:
-    """The success rate that values expect with twice the time."""
-
-    value: Score
-    interval: Interval
-
-
-def with_twice_the_time(
-    num_success: int, num_time_out: int, num_failure: int, in_time: Rate, level: float = 0.95
-) -> MoreTime:
-    """Successes, and of the time-outs the share that looks near enough at the end.
-
-        rate = (successes + time-outs * share in time) / all
-
-    Outcomes are those of all episodes, the share is over time-outs that were held out. The
-    interval covers chance in both (Jeffreys), not what the values get wrong.
-
-    >>> with_twice_the_time(50, 50, 0, rate(10, 20)).value
-    Score(value=0.75, reason='')
-    """
-    total = num_success + num_time_out + num_failure
-    if num_time_out and not in_time.total:
-        reason = "no timed-out episode was held out"
-        return MoreTime(Score(None, reason), no_interval(reason, level))
-    share = in_time.value or 0.0
-    value = (num_success + num_time_out * share) / total
-    draws = generator(0, "more time")
-    counts = np.array([num_success, num_time_out, num_failure]) + 0.5
-    shares = draws.dirichlet(counts, _NUM_DRAWS)
-    near, far = in_time.count + 0.5, in_time.total - in_time.count + 0.5
-    rates = shares[:, 0] + shares[:, 1] * (draws.beta(near, far, _NUM_DRAWS) if num_time_out else 0)
-    edge = (1 - level) / 2
-    low, high = (float(limit) for limit in np.quantile(rates, [edge, 1 - edge]))
-    return MoreTime(Score(value), Interval(min(low, value), max(high, value), level))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Which episodes a value function learns from and which it is judged by."""
+"""Which episodes a value function learns from and which it is judged by; held-out values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +11,9 @@ from goalward.errors import GoalwardError, argument
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted
 from goalward.seeds import generator
+from goalward.targets.liveness import liveness_value
+from goalward.values.chances import ChanceTable, put_together
+from goalward.values.hindsight import HindsightChoice, choose_hindsight
 from goalward.values.table import ValueTable
 
 if TYPE_CHECKING:
@@ -116,3 +119,45 @@ def held_out_values(
         value[:, :, frames] = part.raw_value
         steps[:, :, frames] = part.steps_to_goal
     return replace(first, raw_value=value, steps_to_goal=steps)
+
+
+def held_out_chances(
+    fitted: "Fitted",
+    rollouts: Rollouts,
+    folds: Sequence[Fold],
+    num_steps: IndexArray,
+    device: str | None,
+) -> ChanceTable:
+    """Chances of success within these numbers of steps, by the networks of `held_out_values`."""
+    first = fitted.chance_table(rollouts, num_steps, subset=folds[0].name, device=device)
+    parts: list[tuple[IndexArray, ChanceTable]] = []
+    for fold in folds[1:]:
+        held_out = rollouts.select(fold.held_out)
+        part = fitted.chance_table(held_out, num_steps, subset=fold.name, device=device)
+        parts.append((fold.held_out, part))
+    return put_together(first, parts)
+
+
+def hindsight_of(
+    values: ValueTable,
+    rollouts: Rollouts,
+    folds: Sequence[Fold],
+    discount: float,
+    given: float | None,
+) -> HindsightChoice:
+    """How hindsight values are made: as given, or as the held-out episodes choose.
+
+    By what the first method says, the mean over its seeds; from the steps of the table alone, so
+    that it is the same before hindsight values are there and after.
+    """
+    fold_of = {int(position): fold.name for fold in folds for position in fold.held_out}
+    value = liveness_value(values.steps(values.methods[0]).astype(np.float64), discount)
+    return choose_hindsight(
+        value.mean(axis=0),
+        rollouts.endings,
+        discount,
+        features=rollouts.features,
+        tasks=values.episode_tasks,
+        folds=[fold_of.get(position, "") for position in range(len(rollouts))],
+        given=given,
+    )

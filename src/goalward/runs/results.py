@@ -14,8 +14,11 @@ from goalward.metrics.truth.card import TruthCard, truth_card
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import known_frames
 from goalward.rollouts.dataset import Rollouts
+from goalward.runs.curves import curves_of
 from goalward.training.presets import hyperparameters
-from goalward.values.events import Event, table_events
+from goalward.values.chances import ChanceTable
+from goalward.values.events import EVENTS_OF, Event, table_events
+from goalward.values.hindsight import HindsightChoice
 from goalward.values.table import ValueTable
 
 BoolArray = npt.NDArray[np.bool_]
@@ -25,9 +28,11 @@ IndexArray = npt.NDArray[np.int64]
 @dataclass(frozen=True, eq=False)
 class Results:
     """Everything in numbers; `truth` where a simulator could tell it, `doubts` where the values
-    of the speaking method are not to be relied on."""
+    of the speaking method are not to be relied on. `hindsight` says how hindsight values were
+    made."""
 
     scores: EvaluationScores
+    hindsight: HindsightChoice
     truth: TruthCard | None = None
     doubts: tuple[Doubt, ...] = ()
 
@@ -42,28 +47,38 @@ def common_discount(config: EvaluationConfig, time_limit: int) -> float:
 
 def judge(
     values: ValueTable,
+    chances: ChanceTable,
     rollouts: Rollouts,
     held_out: BoolArray,
     config: EvaluationConfig,
     *,
+    hindsight: HindsightChoice,
     training: IndexArray | None = None,
     truth: FrameTruth | None = None,
 ) -> tuple[Results, tuple[tuple[Event, ...], ...]]:
-    """What the values say, and the events of every episode as the first method sees them.
+    """What values and chances say, and the events of every episode as the first method sees them.
 
-    `training` are positions of episodes that all networks learned from; None where folds differ.
+    Scores are of values, and so are events (`EVENTS_OF`); `hindsight` says how hindsight values
+    were made. `training` are positions of episodes that all networks learned from; None where
+    folds differ.
     """
     time_limit = max(int(rollouts.lengths.max()) - 1, 1)
     goals = [episode.goal_frame for episode in rollouts]
-    events = table_events(values, values.methods[0], goals, ceiling=time_limit)
-    scores = score_values(values, rollouts, held_out, training, config.standard_horizon, events)
-    card = _against_truth(truth, values, rollouts, held_out, scores, config)
-    return Results(scores, card, doubts_of(scores, card)), events
+    method = values.methods[0]
+    curves = curves_of(values, method, common_discount(config, time_limit))
+    watched = curves.hindsight_steps_by_seed if EVENTS_OF == "hindsight" else None
+    events = table_events(values, method, goals, ceiling=time_limit, steps=watched)
+    scores = score_values(
+        values, chances, rollouts, held_out, training, config.standard_horizon, events, watched
+    )
+    card = _against_truth(truth, values, chances, rollouts, held_out, scores, config)
+    return Results(scores, hindsight, card, doubts_of(scores, card)), events
 
 
 def _against_truth(
     truth: FrameTruth | None,
     values: ValueTable,
+    chances: ChanceTable,
     rollouts: Rollouts,
     held_out: BoolArray,
     scores: EvaluationScores,
@@ -80,4 +95,6 @@ def _against_truth(
         )
         return None
     discount = common_discount(config, scores.time_limit)
-    return truth_card(values, known, discount=discount, standard_horizon=scores.standard_horizon)
+    return truth_card(
+        values, chances, known, discount=discount, standard_horizon=scores.standard_horizon
+    )

@@ -20,11 +20,13 @@ from goalward.rollouts.embedded import located
 from goalward.rollouts.findings import some_of
 from goalward.rollouts.readers import read
 from goalward.run_folder import RunFolder
-from goalward.runs.curves import Curves
+from goalward.runs.curves import Curves, curves_of
 from goalward.runs.results import Results, common_discount
 from goalward.runs.settings import RunEpisode, RunSettings
 from goalward.training.feature_file import read_features
-from goalward.values.events import Event, table_events
+from goalward.values.chances import ChanceTable
+from goalward.values.events import EVENTS_OF, Event, EventsOf, table_events
+from goalward.values.hindsight import HindsightChoice
 from goalward.values.table import ValueTable
 from goalward.values.training_log import TrainingLog, read_training_log
 
@@ -38,14 +40,16 @@ Events = Mapping[str, tuple[Event, ...]]
 class Run:
     """A finished evaluation, as `goalward.evaluate` returns it and `goalward.open_run` finds it.
 
-    `episodes` and `values` go together, in the same order; `events` are those of each episode by
-    its id, as the first method sees them. `rollouts` are there if the run was just made from them.
+    `episodes`, `values` and `chances` go together, in the same order; `events` are those of each
+    episode by its id, as the first method sees them. `rollouts` are there if the run was just made
+    from them.
     """
 
     folder: RunFolder
     settings: RunSettings
     episodes: tuple[RunEpisode, ...]
     values: ValueTable
+    chances: ChanceTable
     events: Events
     results: Results
     rollouts: Rollouts | None = None
@@ -85,6 +89,11 @@ class Run:
         return self.results.doubts
 
     @property
+    def hindsight(self) -> HindsightChoice:
+        """How far hindsight values follow the recording, and why so far."""
+        return self.results.hindsight
+
+    @property
     def time_limit(self) -> int:
         """The most steps that an episode took."""
         return max(max(episode.num_frames for episode in self.episodes) - 1, 1)
@@ -95,11 +104,10 @@ class Run:
         return common_discount(self.settings.evaluation, self.time_limit)
 
     def curves(self, method: str | None = None) -> Curves:
-        """The values of a method on the common scale; of the speaking one if none is named."""
+        """Values and hindsight values of a method on the common scale; None: the speaking one."""
         method = self.method if method is None else method
         if method not in self._curves:
-            steps = self.values.steps(method)
-            self._curves[method] = Curves.of_steps(method, steps, self.discount)
+            self._curves[method] = curves_of(self.values, method, self.discount)
         return self._curves[method]
 
     @cached_property
@@ -107,15 +115,21 @@ class Run:
         """Those asked for so far: reports and sheets ask once per episode."""
         return {}
 
-    def events_by(self, method: str | None = None) -> Events:
+    def events_by(self, method: str | None = None, *, of: EventsOf = EVENTS_OF) -> Events:
         """The events of every episode by its id, as the speaking method or another sees them.
 
-        The ceiling is the longest episode: nothing further away was ever seen to be reached.
+        Found in its values, what could be said at each moment; or `of` its hindsight values, which
+        know what comes and hardly fall, so that there are few setbacks. The ceiling is the longest
+        episode: nothing further away was ever seen to be reached.
         """
-        if method is None or method == self.method:
+        method = self.method if method is None else method
+        if method == self.method and of == EVENTS_OF:
             return self.events
+        if of not in ("hindsight", "value"):
+            raise GoalwardError(f"events are found of hindsight or of value, not of {of!r}")
         goals = [episode.goal_frame for episode in self.episodes]
-        found = table_events(self.values, method, goals, ceiling=self.time_limit)
+        steps = self.curves(method).hindsight_steps_by_seed if of == "hindsight" else None
+        found = table_events(self.values, method, goals, ceiling=self.time_limit, steps=steps)
         return dict(zip(self.values.episode_ids, found, strict=True))
 
     def training_log(self) -> TrainingLog:

@@ -25,6 +25,7 @@ from goalward.runs.codec import (
 from goalward.runs.results import Results
 from goalward.runs.run import Run
 from goalward.runs.settings import RunEpisode, RunSettings
+from goalward.values.chances import read_chances
 from goalward.values.events import Event, read_events, write_events
 from goalward.values.table import ValueTable, read_values
 
@@ -36,6 +37,7 @@ def write_run(run: Run) -> None:
     write_run_settings(run.folder, run.settings)
     write_episodes(run.folder, run.episodes, run.policy)
     run.values.write(run.folder.values)
+    run.chances.write(run.folder.chances)
     write_results(run.folder, run.results, run.events)
 
 
@@ -54,7 +56,8 @@ def open_run(folder: str | Path) -> Run:
         folder=files,
         settings=settings,
         episodes=episodes,
-        values=_read_table(files.values),
+        values=_read_table(files.values, settings.made_by.command),
+        chances=read_chances(files.chances),
         events={episode.id: events.get(episode.id, ()) for episode in episodes},
         results=read_json(files.scores, Results),
     )
@@ -65,6 +68,14 @@ def open_run(folder: str | Path) -> Run:
         raise GoalwardError(
             f"{files.path}: {files.episodes.name} and {files.values.name} are not of the same "
             f"episodes; {_again(settings.made_by.command)}"
+        )
+    values, chances = run.values, run.chances
+    if (values.methods, values.episode_ids) != (chances.methods, chances.episode_ids) or (
+        values.episode_ends.tolist() != chances.episode_ends.tolist()
+    ):
+        raise GoalwardError(
+            f"{files.path}: {files.values.name} and {files.chances.name} are not of the same "
+            f"methods and episodes; {_again(settings.made_by.command)}"
         )
     return run
 
@@ -97,7 +108,8 @@ def _check_folder(files: RunFolder) -> None:
 
 
 def _check_finished(files: RunFolder, command: str) -> None:
-    for file in (files.episodes, files.values, files.events, files.scores):
+    made = (files.episodes, files.values, files.chances, files.events, files.scores)
+    for file in made:
         if not file.is_file():
             raise GoalwardError(
                 f"{files.path}: is not finished (it has no {file.name} yet); {_again(command)} "
@@ -200,7 +212,7 @@ def _read_episode(row: Mapping[str, str]) -> RunEpisode:
 # ---- values -------------------------------------------------------------------------------------
 
 
-def _read_table(path: Path) -> ValueTable:
+def _read_table(path: Path, command: str) -> ValueTable:
     """Values whose every number of steps is one; what is not would spread to all results."""
     try:
         values = read_values(path)
@@ -218,5 +230,10 @@ def _read_table(path: Path) -> ValueTable:
             f"{path}: {values.methods[method]}, seed {values.seeds[seed]}: episode "
             f"{values.episode_ids[position]}: {values.steps_to_goal[method, seed, row]} steps to "
             f"go in frame {frame}"
+        )
+    if values.value is None or values.hindsight_value is None:
+        raise GoalwardError(
+            f"{path}: has no column value or hindsight_value, as earlier versions wrote none; "
+            f"{_again(command)}, which keeps its networks and takes seconds"
         )
     return values

@@ -112,6 +112,40 @@ def _libero_script(skill: str) -> Policy[Any]:
     return LiberoScript(LIBERO_SKILLS[skill])
 
 
+def _pick_place_world() -> World:
+    from goalward.simulate.worlds.metaworld_world import PickPlaceWorld
+
+    return PickPlaceWorld()
+
+
+def _peg_insert_world() -> World:
+    from goalward.simulate.worlds.metaworld_world import PegInsertWorld
+
+    return PegInsertWorld()
+
+
+def _assembly_world() -> World:
+    from goalward.simulate.worlds.metaworld_world import AssemblyWorld
+
+    return AssemblyWorld()
+
+
+def _shelf_place_world() -> World:
+    from goalward.simulate.worlds.metaworld_world import ShelfPlaceWorld
+
+    return ShelfPlaceWorld()
+
+
+def _metaworld_script(task: str, habits: str) -> Policy[Any]:
+    from goalward.simulate.policies.metaworld_policy import (
+        ROUTES,
+        MetaworldScript,
+        metaworld_habits,
+    )
+
+    return MetaworldScript(ROUTES[task], metaworld_habits(task, habits))
+
+
 def _named(make: Callable[[str], Policy[Any]], *names: str) -> dict[str, Callable[[], Policy[Any]]]:
     return {name: partial(make, name) for name in names}
 
@@ -154,6 +188,46 @@ TASKS: dict[str, SimulatedTask] = {
             standard_horizon=200,
             make_world=_libero_world,
             policies=_named(_libero_script, "retry", "no-retry", "clean"),
+        ),
+        SimulatedTask(
+            name="mw-pick-place",
+            instruction="pick up the puck and hold it at the mark in the air",
+            time_out=220,
+            standard_horizon=150,
+            make_world=_pick_place_world,
+            policies=_named(
+                partial(_metaworld_script, "mw-pick-place"), "retry", "no-retry", "clean"
+            ),
+        ),
+        SimulatedTask(
+            name="mw-peg-insert",
+            instruction="insert the peg into the hole in the side of the box",
+            time_out=170,
+            standard_horizon=150,
+            make_world=_peg_insert_world,
+            policies=_named(
+                partial(_metaworld_script, "mw-peg-insert"), "retry", "no-retry", "clean"
+            ),
+        ),
+        SimulatedTask(
+            name="mw-assembly",
+            instruction="put the ring over the peg",
+            time_out=200,
+            standard_horizon=150,
+            make_world=_assembly_world,
+            policies=_named(
+                partial(_metaworld_script, "mw-assembly"), "retry", "no-retry", "clean"
+            ),
+        ),
+        SimulatedTask(
+            name="mw-shelf-place",
+            instruction="put the block on the shelf",
+            time_out=200,
+            standard_horizon=150,
+            make_world=_shelf_place_world,
+            policies=_named(
+                partial(_metaworld_script, "mw-shelf-place"), "no-retry", "retry", "clean"
+            ),
         ),
     )
 }

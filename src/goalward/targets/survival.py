@@ -74,6 +74,42 @@ def hazard_loss(logits: Array, steps: Array, reached: Array, edges: Array) -> Ar
     return -namespace(logits).sum(passed * log_pass + succeeded * log_hazard, -1)
 
 
+def soft_hazard_loss(logits: Array, targets: Array, edges: Array) -> Array:
+    """The same on average over what may be seen: steps passed and chance of success per bin.
+
+    `targets` (..., 2 * bins), as `lambda_hazard_targets` and `seen_of_bins` give them: least where
+    the predicted distribution is the one they were drawn from. (..., bins) becomes (...).
+
+    >>> edges, targets = np.array([0.0, 1.0, 2.0]), np.array([[1.0, 0.5, 0.0, 0.5]])
+    >>> soft_hazard_loss(np.zeros((1, 2)), targets, edges) / np.log(2)
+    array([2.])
+    """
+    num_bins = logits.shape[-1]
+    log_hazard, log_pass = _log_hazard_and_pass(logits, edges)
+    seen = targets[..., :num_bins] * log_pass + targets[..., num_bins:] * log_hazard
+    return -namespace(logits).sum(seen, -1)
+
+
+def seen_of_bins(steps: Array, reached: Array, edges: Array) -> Array:
+    """What was seen of one future as `soft_hazard_loss` takes it: (...) becomes (..., 2 * bins).
+
+    >>> seen_of_bins(np.array([1]), np.array([True]), np.array([0.0, 1.0, 3.0]))
+    array([[1., 0., 0., 1.]])
+    """
+    return namespace(edges).concatenate(hazard_targets(steps, reached, edges), -1)
+
+
+def chance_by_bin(logits: Array, edges: Array) -> Array:
+    """P(K < end of each bin): (..., bins) becomes (..., bins), never falling.
+
+    >>> chance_by_bin(np.zeros((1, 2)), np.array([0.0, 1.0, 2.0]))
+    array([[0.5 , 0.75]])
+    """
+    xp = namespace(logits)
+    _, log_pass = _log_hazard_and_pass(logits, edges)
+    return 1 - xp.exp(xp.cumsum((edges[1:] - edges[:-1]) * log_pass, -1))
+
+
 def success_probability(logits: Array, edges: Array, num_steps: float | Array) -> Array:
     """How likely success is within a number of steps: P(K <= num_steps).
 

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -15,6 +16,7 @@ from torch import Tensor
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
 from goalward.training.frames import TrainingFrames
+from goalward.training.lens import Lens
 from goalward.training.methods import Stage
 from goalward.training.nets import LossLog, Nets
 from goalward.training.presets import Hyperparameters
@@ -55,6 +57,7 @@ def write_nets(path: Path, nets: Nets) -> None:
     |---|---|
     | `weights/...`, `mean`, `scale` | the networks and the scaling of their inputs |
     | `log/steps`, `log/loss`, `log/held_out_loss` | their losses in the course of training |
+    | `lens/...` | what turns features into their inputs, where something does |
     | `after/METHOD/RUN/...` | what a method's step after training learned of a run, by position |
     """
     tensors = {f"weights/{name}": tensor for name, tensor in nets.weights.items()}
@@ -64,6 +67,8 @@ def write_nets(path: Path, nets: Nets) -> None:
     for method, learned in nets.after.items():
         for position, of_run in enumerate(learned):
             tensors |= {f"after/{method}/{position}/{name}": of_run[name] for name in of_run}
+    if nets.lens is not None:
+        tensors |= _lens_tensors(nets.lens)
     runs = json.dumps(runs_as_json(nets.runs))
     write_tensors(path, tensors, {"fingerprint": nets.fingerprint, "runs": runs})
 
@@ -88,6 +93,7 @@ def _nets(
         weights=_below(tensors, "weights"),
         mean=tensors["mean"],
         scale=tensors["scale"],
+        lens=_lens(_below(tensors, "lens")),
         log=LossLog(**log) if log else None,
         after=after,
         fingerprint=facts["fingerprint"],
@@ -99,35 +105,77 @@ def _below(tensors: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
     return {key.removeprefix(prefix): tensors[key] for key in tensors if key.startswith(prefix)}
 
 
-def runs_as_json(runs: tuple[NetRun, ...]) -> list[dict[str, Any]]:
-    return [
-        {
-            "stage_name": run.stage.name,
-            "seed": run.seed,
-            "episodes": run.episodes,
-            "held_out": run.held_out,
-            "name": run.name,
-            "fold": run.fold,
-            "anchors": runs_as_json(run.anchors),
-        }
-        for run in runs
-    ]
+def _lens_tensors(lens: Lens) -> dict[str, Tensor]:
+    tensors = {"lens/lags": torch.tensor(lens.lags, dtype=torch.int64)}
+    if lens.mean is not None and lens.components is not None:
+        tensors["lens/mean"] = torch.from_numpy(lens.mean)
+        tensors["lens/components"] = torch.from_numpy(lens.components)
+    return tensors
 
 
-def runs_from_json(
-    content: list[dict[str, Any]], stages: Mapping[str, Stage]
-) -> tuple[NetRun, ...]:
-    return tuple(
-        NetRun(
-            stage=_stage(entry["stage_name"], stages),
-            seed=entry["seed"],
-            episodes=tuple(entry["episodes"]),
-            held_out=tuple(entry["held_out"]),
-            name=entry["name"],
-            fold=entry["fold"],
-            anchors=runs_from_json(entry["anchors"], stages),
-        )
-        for entry in content
+def _lens(tensors: Mapping[str, Tensor]) -> Lens | None:
+    if not tensors:
+        return None
+    lags = tuple(int(lag) for lag in tensors["lags"])
+    if "mean" not in tensors:
+        return Lens(lags)
+    return Lens(lags, tensors["mean"].numpy(), tensors["components"].numpy())
+
+
+def runs_as_json(runs: Sequence[NetRun]) -> dict[str, Any]:
+    """Runs, and all that they build on, each once: `runs` are places in `known`.
+
+    A run names its anchors by their places, which come before its own: written inside one another,
+    four rounds of five folds would be written 5^4 times.
+    """
+    place: dict[NetRun, int] = {}
+    known: list[dict[str, Any]] = []
+
+    def placed(run: NetRun) -> int:
+        if run not in place:
+            anchors = [placed(anchor) for anchor in run.anchors]
+            place[run] = len(known)
+            known.append(
+                {
+                    "stage_name": run.stage.name,
+                    "seed": run.seed,
+                    "episodes": run.episodes,
+                    "held_out": run.held_out,
+                    "name": run.name,
+                    "fold": run.fold,
+                    "anchors": anchors,
+                }
+            )
+        return place[run]
+
+    return {"runs": [placed(run) for run in runs], "known": known}
+
+
+def runs_from_json(content: Any, stages: Mapping[str, Stage]) -> tuple[NetRun, ...]:
+    """What `runs_as_json` made; version 0.1.0 wrote anchors inside their runs."""
+    if isinstance(content, list):
+        return tuple(_nested_run(entry, stages) for entry in content)
+    found: list[NetRun] = []
+    for entry in content["known"]:
+        found.append(_run(entry, tuple(found[place] for place in entry["anchors"]), stages))
+    return tuple(found[place] for place in content["runs"])
+
+
+def _nested_run(entry: Mapping[str, Any], stages: Mapping[str, Stage]) -> NetRun:
+    return _run(entry, runs_from_json(entry["anchors"], stages), stages)
+
+
+def _run(
+    entry: Mapping[str, Any], anchors: tuple[NetRun, ...], stages: Mapping[str, Stage]
+) -> NetRun:
+    return NetRun(
+        stage=_stage(entry["stage_name"], stages),
+        seed=entry["seed"],
+        episodes=tuple(entry["episodes"]),
+        held_out=tuple(entry["held_out"]),
+        name=entry["name"],
+        fold=entry["fold"],
+        anchors=anchors,
     )
 
 
@@ -151,7 +199,8 @@ def fingerprint(
     digest.update(json.dumps(content).encode())
     digest.update(repr((frames.features.shape, frames.endings.outcomes)).encode())
     rows = np.linspace(0, frames.num_frames - 1, _FINGERPRINT_ROWS).astype(np.int64)
-    for array in (frames.episode_ends, frames.endings.at_goal, frames.features[np.unique(rows)]):
+    seen = (frames.features[np.unique(rows)], frames.proprioception[np.unique(rows)])
+    for array in (frames.episode_ends, frames.endings.at_goal, *seen):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 

@@ -4,7 +4,9 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +17,16 @@ from goalward.training.after import JudgedFrames
 from goalward.training.checkpoint import Checkpoint, fingerprint
 from goalward.training.frames import TrainingFrames
 from goalward.training.inputs import FeatureRows
+from goalward.training.lens import Lens, lens_of
 from goalward.training.methods import Method
-from goalward.training.nets import LossLog, Nets, frame_values, nets_of
+from goalward.training.nets import (
+    LossLog,
+    Nets,
+    frame_distributions,
+    frame_values,
+    nets_of,
+    rows_seen_by,
+)
 from goalward.training.presets import Hyperparameters
 from goalward.training.problem import Problem, problem_of
 from goalward.training.runs import NetRun, all_runs
@@ -76,7 +86,7 @@ def train(
     """
     chosen = chosen_device(device)
     groups = [tuple(group) for wave in all_runs(list(wanted)) for group in wave]
-    rows = FeatureRows(frames.features, chosen, max_feature_bytes)
+    sight = Sight(frames, numbers, chosen, max_feature_bytes)
     reporter = _Reporter(groups, numbers, on_progress, pace)
     origin = fingerprint(frames, numbers, groups)
     stages = {run.stage.name: run.stage for group in groups for run in group}
@@ -89,46 +99,110 @@ def train(
             _log.info("read from checkpoint: %s", what)
         else:
             _log.info("training %s", what)
-            anchors = anchor_values(frames, rows, group, trained, numbers)
+            anchors = anchor_values(frames, sight, group, trained, numbers)
             dtype = torch.bfloat16 if chosen.type == "cuda" else torch.float32
-            problem = problem_of(frames, rows, list(group), anchors, numbers, dtype)
+            family = group[0].stage.family
+            own, seen = numbers.of(family), sight.of(family)
+            problem = problem_of(seen.frames, seen.rows, list(group), anchors, own, dtype)
             nets = _train_group(problem, index, checkpoint, reporter)
-            nets = replace(nets, fingerprint=origin)
+            nets = replace(nets, lens=seen.lens, fingerprint=origin)
             if checkpoint:
                 checkpoint.finish(index, nets)
         trained.append(nets)
     return trained
 
 
+class Seen(NamedTuple):
+    """Frames as some networks see them: through a lens, if they have one."""
+
+    lens: Lens | None
+    frames: TrainingFrames
+    rows: FeatureRows
+
+
+class Sight:
+    """Frames as the networks of each family see them, made when first asked for."""
+
+    def __init__(
+        self,
+        frames: TrainingFrames,
+        numbers: Hyperparameters,
+        device: torch.device,
+        max_bytes: int | None = None,
+    ) -> None:
+        self._frames = frames
+        self._numbers = numbers
+        self._make_rows = lambda features: FeatureRows(features, device, max_bytes)
+        self._made: dict[str, Seen] = {}
+
+    def of(self, family: str) -> Seen:
+        if family not in self._made:
+            lens = lens_of(self._frames, self._numbers.of(family))
+            self._made[family] = self._as_they_are if lens is None else self._through(lens)
+        return self._made[family]
+
+    @cached_property
+    def _as_they_are(self) -> Seen:
+        return Seen(None, self._frames, self._make_rows(self._frames.features))
+
+    def _through(self, lens: Lens) -> Seen:
+        frames = replace(self._frames, features=lens.inputs(self._frames))
+        return Seen(lens, frames, self._make_rows(frames.features))
+
+
 def anchor_values(
     frames: TrainingFrames,
-    rows: FeatureRows,
+    sight: Sight,
     runs: tuple[NetRun, ...],
     trained: list[Nets],
     numbers: Hyperparameters,
-) -> dict[NetRun, npt.NDArray[np.float32]]:
-    """The target functions of those runs that build on others: (frames,) each, -1 at goals.
+) -> dict[tuple[NetRun, ...], npt.NDArray[np.float32]]:
+    """What the networks say that some runs build on: (frames,) values, -1 at goals, or
+    (frames, bins) distributions.
 
     The mean over those of a run's anchors that never saw the episode, or over all where every
     one did. One anchor trained on everything: the paper's. Folds: no episode is judged by a
     network that learned its label.
     """
-    needed = list(dict.fromkeys(anchor for run in runs for anchor in run.anchors))
+    values = _values_of_anchors(sight, runs, trained, numbers)
+    anchors: dict[tuple[NetRun, ...], npt.NDArray[np.float32]] = {}
+    for run in runs:
+        if not run.anchors or run.anchors in anchors:
+            continue
+        unseen = np.stack([~frames.frames_of(anchor.episodes) for anchor in run.anchors])
+        counted = np.where(unseen.any(axis=0), unseen, True)
+        if run.stage.reads == "distribution":
+            nets = nets_of(run.anchors[0], trained).select(run.anchors)
+            rows = sight.of(run.anchors[0].stage.family).rows
+            weight = (counted / counted.sum(axis=0)).astype(np.float32)
+            said = frame_distributions(nets, rows, numbers)
+            anchors[run.anchors] = np.einsum("afb,af->fb", said, weight)
+        else:
+            stacked = np.stack([values[anchor] for anchor in run.anchors])
+            mean = (stacked * counted).sum(axis=0) / counted.sum(axis=0)
+            anchors[run.anchors] = np.where(frames.endings.at_goal, -1.0, mean).astype(np.float32)
+    return anchors
+
+
+def _values_of_anchors(
+    sight: Sight, runs: tuple[NetRun, ...], trained: list[Nets], numbers: Hyperparameters
+) -> dict[NetRun, npt.NDArray[np.float32]]:
+    """Values (frames,) of every network that runs build on by its value.
+
+    All networks of a group at once: alone or in company they would round differently, and values
+    are to be those of version 0.1.0 bit for bit. Distributions are many numbers per frame, and are
+    read for one seed at a time.
+    """
+    by_value = [run for run in runs if run.stage.reads == "value"]
+    needed = list(dict.fromkeys(anchor for run in by_value for anchor in run.anchors))
     values: dict[NetRun, npt.NDArray[np.float32]] = {}
     for nets in trained:
         here = [run for run in needed if run in nets.runs]
         if here:
+            rows = sight.of(here[0].stage.family).rows
             found = frame_values(nets.select(here), rows, numbers)
             values |= dict(zip(here, found, strict=True))
-    anchors: dict[NetRun, npt.NDArray[np.float32]] = {}
-    for run in runs:
-        if run.anchors:
-            unseen = np.stack([~frames.frames_of(anchor.episodes) for anchor in run.anchors])
-            counted = np.where(unseen.any(axis=0), unseen, True)
-            stacked = np.stack([values[anchor] for anchor in run.anchors])
-            mean = (stacked * counted).sum(axis=0) / counted.sum(axis=0)
-            anchors[run] = np.where(frames.endings.at_goal, -1.0, mean).astype(np.float32)
-    return anchors
+    return values
 
 
 def learn_after(
@@ -150,13 +224,14 @@ def learn_after(
     nets = nets_of(runs[0], trained)
     rows = [np.flatnonzero(frames.frames_of(run.held_out or run.episodes)) for run in runs]
     needed = np.unique(np.concatenate(rows))
-    features = FeatureRows(frames.features[needed], chosen_device(device), max_bytes=0)
+    features = rows_seen_by(nets, frames, chosen_device(device), needed)
     values = frame_values(nets.select(runs), features, numbers)
     judged = [
         JudgedFrames(frames, here, value[np.searchsorted(needed, here)], bool(run.held_out))
         for run, here, value in zip(runs, rows, values, strict=True)
     ]
-    learned = dict(zip(runs, method.after.learn(judged, numbers), strict=True))
+    own = numbers.of(runs[0].stage.family)
+    learned = dict(zip(runs, method.after.learn(judged, own), strict=True))
     known = zip(nets.runs, nets.learned(method.name), strict=True)
     after = {**nets.after, method.name: [learned.get(run, before) for run, before in known]}
     return [replace(one, after=after) if one is nets else one for one in trained]
@@ -197,7 +272,7 @@ def _train_group(
     losses = {name: tensor.cpu() for name, tensor in folder(state, "log").items()}
     steps = torch.tensor(sorted(points)) * problem.numbers.gradient_steps_per_batch
     log = LossLog(steps=steps, **losses)
-    return Nets(problem.runs, weights, problem.mean.cpu(), problem.scale.cpu(), log)
+    return Nets(problem.runs, weights, problem.mean.cpu(), problem.scale.cpu(), log=log)
 
 
 def batch_trainer(problem: Problem, state: State) -> Callable[[], None]:
@@ -241,9 +316,13 @@ class _Reporter:
     ) -> None:
         self.pace = pace
         self._on_progress = on_progress
-        self._numbers = numbers
         # Groups differ in size, and a step of more runs takes longer: count steps of runs.
+        own = [numbers.of(group[0].stage.family) for group in groups]
         self._runs = [len(group) for group in groups]
+        self._steps = [
+            len(group) * mine.num_batches * mine.gradient_steps_per_batch
+            for group, mine in zip(groups, own, strict=True)
+        ]
         self._last = time.monotonic()
 
     def report(self, index: int, problem: Problem, state: State, batch: int) -> None:
@@ -252,9 +331,8 @@ class _Reporter:
         if self._on_progress is None or (now - self._last < self.pace.report_s and not last):
             return
         self._last = now
-        per_batch = self._numbers.gradient_steps_per_batch
-        total = self._numbers.num_batches
-        before = sum(self._runs[:index]) * total
+        per_batch = problem.numbers.gradient_steps_per_batch
+        before = sum(self._steps[:index])
         held_out = None
         if problem.held_out is not None:
             held_out = float(state["held_out_loss"].mean())
@@ -262,8 +340,8 @@ class _Reporter:
             TrainingProgress(
                 stages=_stage_names(problem.runs),
                 num_runs=len(problem.runs),
-                steps=(before + batch * self._runs[index]) * per_batch,
-                total_steps=sum(self._runs) * total * per_batch,
+                steps=before + batch * self._runs[index] * per_batch,
+                total_steps=sum(self._steps),
                 loss=float(state["loss"].mean()),
                 held_out_loss=held_out,
             )

@@ -25,6 +25,9 @@ class TrainingFrames:
     endings: Endings
     episode_task: tuple[str, ...]
     episode_id: tuple[str, ...]
+    # What the robot knows of itself, (frames, size): part of the features too, where they are of
+    # pictures.
+    proprioception: npt.NDArray[np.float32]
 
     @property
     def num_frames(self) -> int:
@@ -48,6 +51,23 @@ class TrainingFrames:
         chosen = np.zeros(self.num_episodes, dtype=np.bool_)
         chosen[list(episodes)] = True
         return chosen[self.endings.episode_of]
+
+    def select(self, episodes: tuple[int, ...]) -> "TrainingFrames":
+        """The frames of these episodes, which follow one another in rising order."""
+        rows = np.flatnonzero(self.frames_of(episodes))
+        chosen = list(episodes)
+        endings = self.endings
+        return TrainingFrames(
+            self.features[rows],
+            Endings(
+                np.cumsum(endings.lengths[chosen]),
+                endings.goal_frames[chosen],
+                endings.failures[chosen],
+            ),
+            tuple(self.episode_task[i] for i in episodes),
+            tuple(self.episode_id[i] for i in episodes),
+            self.proprioception[rows],
+        )
 
     # ---- per frame ---------------------------------------------------------------------------
 
@@ -84,7 +104,7 @@ def training_frames(rollouts: Rollouts) -> TrainingFrames:
     endings = rollouts.endings
     _check_finite(features, endings, rollouts.ids)
     tasks = tuple(episode.task for episode in rollouts)
-    return TrainingFrames(features, endings, tasks, rollouts.ids)
+    return TrainingFrames(features, endings, tasks, rollouts.ids, rollouts.proprioception)
 
 
 def _check_finite(

@@ -1,9 +1,9 @@
 """The methods, as data: a name stands for stages, a stage for a target and an output."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,14 @@ from torch import Tensor
 from goalward.errors import GoalwardError
 from goalward.rollouts.episode import Outcome
 from goalward.targets.exact import exact_liveness, exact_td
+from goalward.targets.lambda_returns import lambda_hazard_targets
 from goalward.targets.liveness import liveness_target, sparse_target_function, steps_to_goal
 from goalward.targets.monte_carlo import monte_carlo_return, steps_from_return
+from goalward.targets.survival import seen_of_bins
 from goalward.targets.td import steps_from_td, td_target
 from goalward.training.after import AfterTraining, Learned
 from goalward.training.frames import TrainingFrames
-from goalward.training.outputs import BINS, HAZARD, VALUE, Output
+from goalward.training.outputs import BINS, HAZARD, SOFT_HAZARD, VALUE, Output, survival_edges
 from goalward.training.presets import Hyperparameters
 
 FloatArray = npt.NDArray[np.floating[Any]]
@@ -35,6 +37,8 @@ class Stage:
     needs to know of a frame (the target function), and the target goes through the network's own
     value of the next frame. `exact` is the fixed point of that: held-out episodes are scored
     against it, because the error against one's own next value is least where nothing was learned.
+    `reads` says what a table is given of the runs this one builds on: their values, or the
+    distributions of steps that they predict. `family` names the method by whose numbers it trains.
     """
 
     name: str
@@ -42,15 +46,13 @@ class Stage:
     output: Output = VALUE
     backup: Backup | None = None
     exact: Table | None = None
+    reads: Literal["value", "distribution"] = "value"
+    family: str = ""
     lowest: float = -1.0
     highest: float = 1.0
     steps: Callable[[FloatArray, Hyperparameters], FloatArray] = lambda value, numbers: (
         steps_to_goal(value, _set(numbers.discount))
     )
-
-    @property
-    def held_out_table(self) -> Table:
-        return self.exact or self.table
 
 
 @dataclass(frozen=True)
@@ -58,12 +60,24 @@ class Method:
     """A way to learn a value function: stages, one after the other, and perhaps a step after them.
 
     The value of one stage is the anchor of the next; that of the last one, after the step `after`
-    training if there is one, is the method's.
+    training if there is one, is the method's. `rounds` is a stage that is repeated at the end,
+    each time built on the one before. A method that `is_folded` trains on folds of the episodes,
+    so that no target comes from a network that saw its episode, and its value is the mean over
+    them; its `stages` stand side by side, and the first round builds on the mean of all.
     """
 
     name: str
     stages: tuple[Stage, ...]
     after: AfterTraining | None = None
+    rounds: Stage | None = None
+    is_folded: bool = False
+
+    def all_stages(self, numbers: Hyperparameters) -> tuple[Stage, ...]:
+        """The stages, and the one that is repeated as often as `numbers` of this method say."""
+        if self.rounds is None:
+            return self.stages
+        names = [f"{self.rounds.name}-{number + 1}" for number in range(numbers.rounds)]
+        return (*self.stages, *(replace(self.rounds, name=name) for name in names))
 
     def __post_init__(self) -> None:
         if not self.stages:
@@ -79,12 +93,13 @@ class Method:
         if self.after is None:
             return value
         last = self.stages[-1]
-        after = self.after.apply(value, learned, numbers)
+        after = self.after.apply(value, learned, numbers.of(last.family))
         return np.clip(after, last.lowest, last.highest).astype(np.float32)
 
     def steps(self, value: FloatArray, numbers: Hyperparameters) -> FloatArray:
         """How many steps from success its values say the policy is."""
-        return self.stages[-1].steps(value, numbers)
+        last = self.stages[-1]
+        return last.steps(value, numbers.of(last.family))
 
 
 def _set(number: float | None) -> float:
@@ -136,6 +151,46 @@ def _observed_steps(frames: TrainingFrames, anchor: Any, numbers: Hyperparameter
     return np.where(frames.reached, steps, censored)
 
 
+def _dark(frames: TrainingFrames, anchor: Any, numbers: Hyperparameters) -> FloatArray:
+    """What was recorded of each bin of steps, as if no time-out could ever succeed."""
+    return _recorded(frames, np.inf, numbers)
+
+
+def _bright(frames: TrainingFrames, anchor: Any, numbers: Hyperparameters) -> FloatArray:
+    """The same with nothing said of what follows a clock: beyond it a network goes on as before."""
+    lost = frames.ended_in(Outcome.FAILURE)
+    return _recorded(frames, np.where(lost, np.inf, frames.steps), numbers)
+
+
+def _recorded(
+    frames: TrainingFrames, without_success: FloatArray | float, numbers: Hyperparameters
+) -> FloatArray:
+    """(1, frames, 2 * bins): `without_success` are the steps that passed where no goal came."""
+    edges = survival_edges(numbers).numpy()
+    steps = np.where(frames.reached, frames.steps, without_success).astype(edges.dtype)
+    return seen_of_bins(steps, frames.reached, edges)[None]
+
+
+def _through_predictions(
+    frames: TrainingFrames, anchor: Any, numbers: Hyperparameters
+) -> FloatArray:
+    """Lambda-returns of held-out distributions, (tables, frames, 2 * bins)."""
+    endings, edges = frames.endings, survival_edges(numbers).numpy()
+    return np.stack(
+        [
+            lambda_hazard_targets(
+                within,
+                endings.episode_ends,
+                endings.goal_frames,
+                endings.failures,
+                edges,
+                numbers.decay,
+            )
+            for within in anchor
+        ]
+    )
+
+
 # ---- backups ----------------------------------------------------------------------------------
 
 
@@ -181,7 +236,24 @@ TD = Stage(
 )
 MC = Stage("mc", _return, highest=0.0, steps=_return_steps)
 MC_DIST = Stage("mc-dist", _return, output=BINS, highest=0.0, steps=_return_steps)
-SURVIVAL = Stage("survival", _observed_steps, output=HAZARD)
+SURVIVAL = Stage("survival", _observed_steps, output=HAZARD, family="survival")
+SURVIVAL_ROUND = Stage(
+    "survival-round",
+    _through_predictions,
+    output=SOFT_HAZARD,
+    reads="distribution",
+    family="survival",
+)
+# Where rounds begin: too dark and too bright, so that the truth lies between them.
+DARK = Stage("dark", _dark, output=SOFT_HAZARD, family="lambda-returns")
+BRIGHT = Stage("bright", _bright, output=SOFT_HAZARD, family="lambda-returns")
+LAMBDA_ROUND = Stage(
+    "lambda",
+    _through_predictions,
+    output=SOFT_HAZARD,
+    reads="distribution",
+    family="lambda-returns",
+)
 
 STAGES: Mapping[str, Stage] = MappingProxyType(
     {
@@ -195,6 +267,8 @@ STAGES: Mapping[str, Stage] = MappingProxyType(
             MC,
             MC_DIST,
             SURVIVAL,
+            DARK,
+            BRIGHT,
         )
     }
 )
@@ -212,7 +286,8 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             Method("mc-dist", (MC_DIST,)),
             Method("liveness-exact", (SPARSE_EXACT, BOOTSTRAP_EXACT)),
             Method("liveness-nb-exact", (SPARSE_EXACT,)),
-            Method("survival", (SURVIVAL,)),
+            Method("survival", (SURVIVAL,), rounds=SURVIVAL_ROUND),
+            Method("lambda-returns", (DARK, BRIGHT), rounds=LAMBDA_ROUND, is_folded=True),
         )
     }
 )
@@ -241,11 +316,14 @@ def known_methods(given: Iterable[Method] = ()) -> dict[str, Method]:
     return methods
 
 
-def stages_by_name(methods: Iterable[Method]) -> dict[str, Stage]:
-    """Every stage of some methods."""
+def stages_by_name(
+    methods: Iterable[Method], numbers: Hyperparameters | None = None
+) -> dict[str, Stage]:
+    """Every stage of some methods; with `numbers`, the rounds that they ask for among them."""
     stages: dict[str, Stage] = {}
     for method in methods:
-        for stage in method.stages:
+        here = method.stages if numbers is None else method.all_stages(numbers.of(method.name))
+        for stage in here:
             if stages.setdefault(stage.name, stage) != stage:
                 raise GoalwardError(f"two stages are called {stage.name!r}: give one another name")
     return stages

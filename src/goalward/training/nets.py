@@ -11,7 +11,9 @@ from torch import Tensor
 
 from goalward.errors import GoalwardError
 from goalward.training.after import Learned
+from goalward.training.frames import TrainingFrames
 from goalward.training.inputs import FeatureRows, standardised
+from goalward.training.lens import Lens
 from goalward.training.outputs import StepsOf
 from goalward.training.presets import Hyperparameters
 from goalward.training.runs import NetRun
@@ -40,7 +42,8 @@ class LossLog:
 class Nets:
     """The networks of runs with one kind of output: weights and input scaling, runs on axis 0.
 
-    `mean` and `scale` are (runs, 1, size). `log` is None where none was stored. `after` holds,
+    `mean` and `scale` are (runs, 1, size). `lens` turns features into what the networks see; None
+    where that is the features themselves. `log` is None where none was stored. `after` holds,
     by method, what its step after training learned of each run. `fingerprint` says which
     training they come from.
     """
@@ -49,6 +52,7 @@ class Nets:
     weights: Weights
     mean: Tensor
     scale: Tensor
+    lens: Lens | None = None
     log: LossLog | None = None
     after: Mapping[str, Sequence[Learned]] = field(default_factory=lambda: MappingProxyType({}))
     fingerprint: str = ""
@@ -93,11 +97,55 @@ def frame_values(nets: Nets, rows: FeatureRows, numbers: Hyperparameters) -> Flo
     Always in float32, wherever and however the networks were trained.
     """
     stages = [run.stage for run in nets.runs]
-    value = stages[0].output.value(numbers, rows.device)
+    value = stages[0].output.value(numbers.of(stages[0].family), rows.device)
     parts = [value(outputs).cpu().numpy() for outputs in _outputs(nets, rows)]
     lowest = np.array([[stage.lowest] for stage in stages], dtype=np.float32)
     highest = np.array([[stage.highest] for stage in stages], dtype=np.float32)
     return np.clip(np.concatenate(parts, axis=1), lowest, highest)
+
+
+@torch.no_grad()
+def frame_distributions(nets: Nets, rows: FeatureRows, numbers: Hyperparameters) -> FloatArray:
+    """The chance of success by the end of each bin of steps: (runs, frames, bins)."""
+    stage = nets.runs[0].stage
+    if stage.output.distribution is None:
+        raise GoalwardError(f"stage {stage.name} predicts no distribution of steps")
+    distribution = stage.output.distribution(numbers.of(stage.family), rows.device)
+    parts = [distribution(outputs).cpu().numpy() for outputs in _outputs(nets, rows)]
+    return np.concatenate(parts, axis=1)
+
+
+def rows_seen_by(
+    nets: Nets,
+    frames: TrainingFrames,
+    device: torch.device,
+    needed: npt.NDArray[np.int64] | None = None,
+) -> FeatureRows:
+    """Frames as these networks see them; all, or the needed ones. Read once, not moved first."""
+    _check_sizes(nets, frames)
+    features = frames.features if nets.lens is None else nets.lens.inputs(frames)
+    return FeatureRows(features if needed is None else features[needed], device, max_bytes=0)
+
+
+def _check_sizes(nets: Nets, frames: TrainingFrames) -> None:
+    """Speaks of features, where a lens makes other numbers of inputs of them."""
+    if nets.lens is None:
+        return
+    wanted = nets.lens.num_features(nets.input_size), nets.lens.num_proprioception(nets.input_size)
+    found = frames.features.shape[1], frames.proprioception.shape[1]
+    if wanted[0] != found[0]:
+        raise _other_features(wanted[0], found[0])
+    if wanted[1] and wanted[1] != found[1]:
+        raise GoalwardError(
+            f"the networks were trained with {wanted[1]} numbers of proprioception per frame, "
+            f"these frames have {found[1]}"
+        )
+
+
+def _other_features(wanted: int, found: int) -> GoalwardError:
+    return GoalwardError(
+        f"the networks were trained on {wanted} features per frame, these frames have {found}"
+    )
 
 
 @torch.no_grad()
@@ -114,7 +162,8 @@ def frame_chances(
     `steps` (runs, frames) are those that the values of the frames stand for, by `steps_of`; a
     network that says nothing but a value is sure of them.
     """
-    chance = nets.runs[0].stage.output.chance(numbers, rows.device, steps_of)
+    stage = nets.runs[0].stage
+    chance = stage.output.chance(numbers.of(stage.family), rows.device, steps_of)
     parts: list[FloatArray] = []
     start = 0
     for outputs in _outputs(nets, rows):
@@ -125,13 +174,43 @@ def frame_chances(
     return np.concatenate(parts, axis=1)
 
 
+@torch.no_grad()
+def chance_curves(
+    nets: Nets,
+    rows: FeatureRows,
+    numbers: Hyperparameters,
+    steps: FloatArray,
+    steps_of: StepsOf,
+    num_steps: Sequence[float],
+    apart: npt.NDArray[np.int64],
+) -> tuple[FloatArray, FloatArray]:
+    """The same within many numbers of steps, asking the networks once.
+
+    The mean over networks at every frame, (frames, points), and what each of them says at the
+    frames `apart`, which rise: (runs, len(apart), points).
+    """
+    stage = nets.runs[0].stage
+    chance = stage.output.chance(numbers.of(stage.family), rows.device, steps_of)
+    mean = np.empty((rows.num_frames, len(num_steps)), dtype=np.float32)
+    each = np.empty((len(nets.runs), len(apart), len(num_steps)), dtype=np.float32)
+    start = 0
+    for outputs in _outputs(nets, rows):
+        end = start + outputs.shape[1]
+        here = torch.from_numpy(steps[:, start:end]).to(rows.device)
+        first, last = np.searchsorted(apart, [start, end])
+        chosen = torch.from_numpy(apart[first:last] - start).to(rows.device)
+        for point, within in enumerate(num_steps):
+            said = chance(outputs, here, within).float()
+            mean[start:end, point] = said.double().mean(0).cpu().numpy()
+            each[:, first:last, point] = said[:, chosen].cpu().numpy()
+        start = end
+    return mean, each
+
+
 def _outputs(nets: Nets, rows: FeatureRows) -> Iterator[Tensor]:
     """What the networks say of all rows, (runs, rows, outputs) for some of them at a time."""
     if rows.size != nets.input_size:
-        raise GoalwardError(
-            f"the networks were trained on {nets.input_size} features per frame, "
-            f"these frames have {rows.size}"
-        )
+        raise _other_features(nets.input_size, rows.size)
     nets = nets.to(rows.device)
     size = max(_NUMBERS_AT_A_TIME // (rows.size * len(nets.runs)), 64)
     for start in range(0, rows.num_frames, size):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,10 @@ from torch import Tensor
 
 from goalward.targets.bins import NUM_BINS, bin_centres, expected_value, project_onto_bins
 from goalward.targets.survival import (
+    chance_by_bin,
     geometric_edges,
     hazard_loss,
+    soft_hazard_loss,
     success_probability,
     survival_value,
 )
@@ -45,6 +47,9 @@ class Output:
     success is within a number of steps; besides the outputs it may read the steps that the value
     stands for, and it is given the way from a value to steps.
 
+    `distribution` is the chance of success by the end of each bin of steps, where an output has
+    bins of steps: what later stages may build on.
+
     Networks of the same output are trained side by side. Another loss is
     `replace(VALUE, name="huber", loss=...)`.
     """
@@ -54,6 +59,7 @@ class Output:
     value: Callable[[Hyperparameters, torch.device], ValueOf]
     loss: Callable[[Hyperparameters, torch.device], FrameLoss]
     chance: Callable[[Hyperparameters, torch.device, StepsOf], ChanceOf]
+    distribution: Callable[[Hyperparameters, torch.device], ValueOf] | None = None
 
 
 def _within(steps: Tensor, num_steps: float) -> Tensor:
@@ -140,6 +146,23 @@ def _hazard_chance(numbers: Hyperparameters, device: torch.device, steps_of: Ste
     return lambda outputs, steps, num_steps: success_probability(_logits(outputs), edges, num_steps)
 
 
+def _hazard_distribution(numbers: Hyperparameters, device: torch.device) -> ValueOf:
+    """Outputs (runs, rows, bins) become P(K < end of bin), of the same shape."""
+    edges = survival_edges(numbers).to(device)
+    return lambda outputs: chance_by_bin(_logits(outputs), edges)
+
+
+def _soft_loss(numbers: Hyperparameters, device: torch.device) -> FrameLoss:
+    """Targets (runs, rows, 2 * bins) are what is seen of each bin on average."""
+    edges = survival_edges(numbers).to(device)
+
+    def loss(outputs: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        value = soft_hazard_loss(_logits(outputs), target, edges)
+        return value, value.detach()
+
+    return loss
+
+
 def _logits(outputs: Tensor) -> Tensor:
     """Hazards of a network that says 0: one success is expected over all bins, not one in each.
 
@@ -162,4 +185,8 @@ HAZARD = Output(
     value=_hazard_value,
     loss=_hazard_loss,
     chance=_hazard_chance,
+    distribution=_hazard_distribution,
 )
+
+# The same network, taught by distributions instead of single futures.
+SOFT_HAZARD = replace(HAZARD, name="soft-hazard", loss=_soft_loss)

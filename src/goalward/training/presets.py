@@ -1,7 +1,8 @@
 """The numbers a fit depends on, and the paper's choices of them."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -42,6 +43,18 @@ class Hyperparameters:
     """With a value above 0, targets come from a lagged network that moves this share of the way
     to the trained one at each `lagged_period`; 0: targets come from the network itself."""
     lagged_period: int = 1
+    dropout: float = 0.0
+    """Share of the numbers between layers that is left out at each step of the training."""
+    input_noise: float = 0.0
+    """Deviation of the noise that is added to standardised inputs at each step."""
+    weight_decay: float = 0.0
+    """Share of each weight that goes per step, times the learning rate."""
+
+    # what a network sees
+    lags: tuple[int, ...] = ()
+    """Besides a frame, how it differs from the frames so many steps earlier."""
+    max_inputs: int = 0
+    """More features than this are reduced to so many principal components; 0: never."""
 
     # prioritised replay
     priority_exponent: float = 0.6
@@ -61,17 +74,32 @@ class Hyperparameters:
     mc_normaliser: float | None = None
     survival_bins: int = 32
     survival_max_steps: int | None = None
+    """Beyond so many steps success counts as never; None: `survival_horizons` horizons."""
+    survival_horizons: float = 1.0
     time_out: Literal["terminal", "open"] = "terminal"
     """The last frame of a time-out: nothing follows it (the paper), or no target at all."""
     anchor_frames: Literal["all", "success"] = "all"
     cross_fit: int = 0
     """With K of 2 or more, the anchor value of an episode comes from networks that never saw it."""
+    rounds: int = 0
+    """How often targets are built anew from held-out predictions, and networks fitted to them."""
+    decay: float = 0.95
+    """lambda: how much of a target is the recorded future, and how much the predictions on it."""
+    apart: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Numbers of methods that have some of their own (`of`)."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not _fits(value, field.default):
-                raise GoalwardError(f"{field.name} cannot be {value!r}")
+        # As JSON and TOML have it.
+        object.__setattr__(self, "lags", _lags(self.lags))
+        apart = {
+            method: {name: _lags(v) if name == "lags" else v for name, v in own.items()}
+            for method, own in self.apart.items()
+        }
+        object.__setattr__(self, "apart", apart)
+        for known in fields(self):
+            value = getattr(self, known.name)
+            if known.name not in ("apart", "lags") and not _fits(value, known.default):
+                raise GoalwardError(f"{known.name} cannot be {value!r}")
         for name, choices in (("time_out", ("terminal", "open")), ("anchor_frames", ANCHOR_FRAMES)):
             if getattr(self, name) not in choices:
                 raise GoalwardError(
@@ -90,6 +118,34 @@ class Hyperparameters:
             )
         if self.cross_fit < 0 or self.cross_fit == 1:
             raise GoalwardError(f"cross_fit must be 0 or at least 2 folds, got {self.cross_fit}")
+        for name in ("rounds", "max_inputs", "input_noise", "weight_decay"):
+            if not getattr(self, name) >= 0:
+                raise GoalwardError(f"{name} must be at least 0, got {getattr(self, name)}")
+        if not 0 <= self.dropout < 1:
+            raise GoalwardError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+        if not 0 <= self.decay <= 1:
+            raise GoalwardError(f"decay must lie between 0 and 1, got {self.decay}")
+        if not self.survival_horizons > 0:
+            given = self.survival_horizons
+            raise GoalwardError(f"survival_horizons must be above 0, got {given}")
+        for method in self.apart:
+            # Numbers of one method are checked as those of all are.
+            self.of(method)
+
+    def of(self, method: str) -> "Hyperparameters":
+        """The numbers that a method trains by: its own where it has some, else those of all.
+
+        >>> numbers = hyperparameters("libero", width=64)
+        >>> numbers.of("liveness").learning_rate, numbers.of("liveness").width
+        (1e-05, 64)
+        >>> numbers.of("lambda-returns").learning_rate, numbers.of("lambda-returns").width
+        (0.001, 64)
+        """
+        own = self.apart.get(method, {})
+        unknown = sorted(set(own) - {known.name for known in fields(self)})
+        if unknown:
+            raise GoalwardError(f"no hyper-parameter {', '.join(unknown)} ({method})")
+        return replace(self, **own, apart={})
 
     @property
     def num_batches(self) -> int:
@@ -103,18 +159,54 @@ class Hyperparameters:
         td_normaliser  horizon                 mc_normaliser  2 * horizon
         """
         horizon = max(horizon, 4)
+        apart = {
+            method: {**own, **self.of(method)._missing(horizon)}
+            for method, own in self.apart.items()
+        }
+        return replace(self, **self._missing(horizon), apart=apart)
+
+    def _missing(self, horizon: int) -> dict[str, Any]:
+        """What follows from the horizon, of what was not given."""
         derived = {
             "discount": 1 - 1.75 / horizon,
             "td_discount": 1 - 1 / horizon,
             "td_normaliser": float(horizon),
             "mc_normaliser": 2.0 * horizon,
-            "survival_max_steps": horizon,
+            "survival_max_steps": math.ceil(self.survival_horizons * horizon),
         }
-        missing = {name: value for name, value in derived.items() if getattr(self, name) is None}
-        return replace(self, **missing)
+        return {name: value for name, value in derived.items() if getattr(self, name) is None}
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    def noted(self, methods: Iterable[str]) -> dict[str, Any]:
+        """What a training of some methods depends on, as its notes have it.
+
+        Without numbers that version 0.1.0 did not know where they change nothing, and without
+        those of other methods: a training that would come out the same is noted the same, and
+        is not done again.
+        """
+        numbers = {
+            known.name: getattr(self, known.name)
+            for known in fields(self)
+            if known.name in _KNOWN_TO_0_1_0 or getattr(self, known.name) != known.default
+        }
+        apart = {
+            method: {n: v for n, v in self.apart[method].items() if v != getattr(self, n)}
+            for method in sorted(set(methods) & set(self.apart))
+        }
+        del numbers["apart"]
+        apart = {method: own for method, own in apart.items() if own}
+        return numbers | {"apart": apart} if apart else numbers
+
+
+def _lags(given: Any) -> tuple[int, ...]:
+    """Steps back, as a number or several."""
+    lags = tuple(given) if isinstance(given, list | tuple) else (given,)
+    for lag in lags:
+        if isinstance(lag, bool) or not isinstance(lag, int) or lag < 1:
+            raise GoalwardError(f"lags must be whole numbers of steps from 1 on, got {given!r}")
+    return lags
 
 
 def _fits(value: object, default: object) -> bool:
@@ -127,6 +219,37 @@ def _fits(value: object, default: object) -> bool:
 
 
 ANCHOR_FRAMES = ("all", "success")
+
+_KNOWN_TO_0_1_0 = frozenset(
+    {
+        "num_layers",
+        "width",
+        "standardise",
+        "learning_rate",
+        "learning_rate_end",
+        "batch_size",
+        "num_steps",
+        "gradient_steps_per_batch",
+        "held_out_fraction",
+        "evaluations",
+        "lagged_tau",
+        "lagged_period",
+        "priority_exponent",
+        "importance_start",
+        "importance_end",
+        "priority_floor",
+        "capacity",
+        "discount",
+        "td_discount",
+        "td_normaliser",
+        "mc_normaliser",
+        "survival_bins",
+        "survival_max_steps",
+        "time_out",
+        "anchor_frames",
+        "cross_fit",
+    }
+)
 
 # "5,000 epochs, 2 gradient steps per batch" read as 10,000 gradient steps (docs/methods).
 _PAPER = Hyperparameters(
@@ -155,18 +278,62 @@ PRESETS: Mapping[str, Hyperparameters] = MappingProxyType(
 )
 
 
+# What a method does differently from the preset, whichever that is; docs/methods says why.
+OWN_NUMBERS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "lambda-returns": MappingProxyType(
+            {
+                "num_layers": 4,
+                "width": 256,
+                "learning_rate": 1e-3,
+                "learning_rate_end": 0.0,
+                "num_steps": 600,
+                "evaluations": 12,
+                "input_noise": 0.3,
+                "gradient_steps_per_batch": 1,
+                "held_out_fraction": 0.0,
+                "priority_exponent": 0.0,
+                "importance_end": 0.4,
+                "capacity": None,
+                "lagged_tau": 0.0,
+                "time_out": "open",
+                "lags": (5, 20),
+                "max_inputs": 64,
+                "cross_fit": 5,
+                "rounds": 4,
+                "decay": 0.98,
+                "survival_horizons": 3.0,
+            }
+        ),
+        "survival": MappingProxyType({}),
+    }
+)
+
+
 def hyperparameters(preset: str = "default", **overrides: Any) -> Hyperparameters:
-    """A preset with some of its numbers replaced.
+    """A preset with some of its numbers replaced, for all methods or for one.
 
     >>> hyperparameters("libero", width=64).learning_rate
     1e-05
+    >>> hyperparameters(**{"lambda-returns.width": 64}).of("lambda-returns").width
+    64
     """
     if preset not in PRESETS:
         raise GoalwardError(f"no preset {preset!r}; presets: {', '.join(PRESETS)}")
-    known = {field.name for field in fields(Hyperparameters)}
-    unknown = sorted(set(overrides) - known)
+    for_all = {name: value for name, value in overrides.items() if "." not in name}
+    known = {field.name for field in fields(Hyperparameters)} - {"apart"}
+    apart = {method: {**own, **for_all} for method, own in OWN_NUMBERS.items()}
+    unknown = sorted(given for given in overrides if given.rpartition(".")[2] not in known)
     if unknown:
         raise GoalwardError(
             f"no hyper-parameter {', '.join(unknown)}; there are: {', '.join(sorted(known))}"
         )
-    return replace(PRESETS[preset], **overrides)
+    for given, value in overrides.items():
+        method, _, name = given.rpartition(".")
+        if method and method not in apart:
+            raise GoalwardError(
+                f"{given}: {method} has no numbers of its own; {', '.join(apart)} have"
+            )
+        if method:
+            apart[method][name] = value
+    return replace(PRESETS[preset], **for_all, apart=apart)

@@ -17,17 +17,28 @@ from goalward.training.outputs import FrameLoss, ValueOf
 from goalward.training.presets import Hyperparameters
 from goalward.training.runs import NetRun
 
-AnchorValues = Mapping[NetRun, npt.NDArray[np.float32]]
+# What runs build on -> what those networks say of all frames.
+AnchorValues = Mapping[tuple[NetRun, ...], npt.NDArray[np.float32]]
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The runs of one stage: a slice of the group, and their tables, (1 or runs, frames)."""
+    """The runs of one stage: a slice of the group, their tables, and which of these is whose.
+
+    `table` is (tables, frames), or (tables, frames, numbers) where a target is several numbers;
+    `table_of` (runs, 1) says which of them each run learns from.
+    """
 
     stage: Stage
     runs: slice
     table: Tensor
     held_out_table: Tensor
+    table_of: Tensor
+
+    def targets(self, rows: Tensor, *, held_out: bool = False) -> Tensor:
+        """What the tables say of rows (runs, batch) of this part's runs."""
+        table = self.held_out_table if held_out else self.table
+        return table[self.table_of, rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +98,8 @@ def problem_of(
     numbers: Hyperparameters,
     dtype: torch.dtype,
 ) -> Problem:
-    """The problem of a group of runs; `anchors` has (frames,) values for runs that need them."""
+    """The problem of a group of runs; `anchors` has (frames,) values for what runs build on, or
+    (frames, bins) where they read distributions."""
     device = rows.device
     trained_on = np.stack([_trained_on(frames, run, numbers) for run in runs])
     for run, chosen in zip(runs, trained_on, strict=True):
@@ -148,17 +160,25 @@ def _parts(
     while start < len(runs):
         stage = runs[start].stage
         here = [run for run in runs[start:] if run.stage == stage]
-        anchor = np.stack([anchors[run] for run in here]) if here[0].anchors else None
+        # Runs that build on the same networks learn from the same table: all folds of a seed.
+        distinct = list(dict.fromkeys(run.anchors for run in here))
+        anchor = np.stack([anchors[each] for each in distinct]) if here[0].anchors else None
+        place = {each: position for position, each in enumerate(distinct)}
+        table_of = [[place[run.anchors]] for run in here]
 
         def tensor(table: npt.NDArray[np.floating]) -> Tensor:
             return torch.from_numpy(np.atleast_2d(table)).float().to(device)
 
+        table = tensor(stage.table(frames, anchor, numbers))
         parts.append(
             Part(
                 stage=stage,
                 runs=slice(start, start + len(here)),
-                table=tensor(stage.table(frames, anchor, numbers)),
-                held_out_table=tensor(stage.held_out_table(frames, anchor, numbers)),
+                table=table,
+                held_out_table=table
+                if stage.exact is None
+                else tensor(stage.exact(frames, anchor, numbers)),
+                table_of=torch.tensor(table_of, device=device),
             )
         )
         start += len(here)

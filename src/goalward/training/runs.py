@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +24,9 @@ class NetRun:
     Two equal runs are the same network and are trained once. `anchors` are the runs whose values
     this one builds on. `name` tells apart data sets that share a seed; a run's random numbers
     depend on stage, seed, name and fold alone, and so not on its company.
+
+    Runs build on runs that build on runs, and each is asked for often: what follows from all of
+    them is worked out once.
     """
 
     stage: Stage
@@ -33,7 +37,15 @@ class NetRun:
     fold: int = -1
     anchors: tuple["NetRun", ...] = ()
 
-    @property
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        here = (self.stage.name, self.seed, self.episodes, self.held_out, self.name, self.fold)
+        return hash((here, self.anchors))
+
+    @cached_property
     def wave(self) -> int:
         """How many runs have to be trained before this one, one after the other."""
         return 1 + max((anchor.wave for anchor in self.anchors), default=-1)
@@ -44,6 +56,33 @@ class NetRun:
         return int(generator(self.seed, *names).integers(1 << 32))
 
 
+def plan_runs(
+    frames: TrainingFrames,
+    method: Method,
+    seed: int,
+    episodes: Sequence[int],
+    numbers: Hyperparameters,
+    name: str = "",
+) -> tuple[NetRun, ...]:
+    """The runs that answer for a method on some episodes, with the runs they build on.
+
+    One, or with a method that is folded one per fold: their mean is the answer.
+    """
+    numbers = numbers.of(method.name)
+    if method.is_folded:
+        return _folded_runs(frames, method, seed, tuple(episodes), numbers, name)
+    trained, held_out = _split(frames, tuple(episodes), numbers.held_out_fraction, seed, name)
+    *earlier, last = method.all_stages(numbers)
+    anchors: tuple[NetRun, ...] = ()
+    for stage in earlier:
+        seen = _anchor_episodes(frames, trained, numbers)
+        folds = _folds(frames, seen, numbers.cross_fit, seed, name)
+        anchors = tuple(
+            NetRun(stage, seed, kept, held_out, name, fold, anchors) for fold, kept in folds
+        )
+    return (NetRun(last, seed, trained, held_out, name, anchors=anchors),)
+
+
 def plan_run(
     frames: TrainingFrames,
     method: Method,
@@ -52,29 +91,61 @@ def plan_run(
     numbers: Hyperparameters,
     name: str = "",
 ) -> NetRun:
-    """The run that answers for a method on some episodes, with the runs it builds on."""
-    trained, held_out = _split(frames, tuple(episodes), numbers.held_out_fraction, seed, name)
-    *earlier, last = method.stages
-    anchors: tuple[NetRun, ...] = ()
-    for stage in earlier:
-        seen = _anchor_episodes(frames, trained, numbers)
-        folds = _folds(frames, seen, numbers.cross_fit, seed, name)
-        anchors = tuple(
-            NetRun(stage, seed, kept, held_out, name, fold, anchors) for fold, kept in folds
+    """The one run that answers for a method that is not folded."""
+    (run,) = plan_runs(frames, method, seed, episodes, numbers, name)
+    return run
+
+
+def _folded_runs(
+    frames: TrainingFrames,
+    method: Method,
+    seed: int,
+    episodes: Episodes,
+    numbers: Hyperparameters,
+    name: str,
+) -> tuple[NetRun, ...]:
+    """Every stage on every fold; the episodes outside a fold stop its networks.
+
+    A round builds on all networks before it, of which those of one fold never saw the episode at
+    hand. Without rounds all first stages answer together.
+    """
+    folds = _folds(frames, episodes, _possible_folds(numbers.cross_fit, len(episodes)), seed, name)
+
+    def trained(stage: Stage, anchors: tuple[NetRun, ...]) -> tuple[NetRun, ...]:
+        return tuple(
+            NetRun(stage, seed, kept, _without(episodes, kept), name, fold, anchors)
+            for fold, kept in folds
         )
-    return NetRun(last, seed, trained, held_out, name, anchors=anchors)
+
+    runs = tuple(run for stage in method.stages for run in trained(stage, ()))
+    for stage in method.all_stages(numbers)[len(method.stages) :]:
+        runs = trained(stage, runs)
+    return runs
+
+
+def _possible_folds(wanted: int, num_episodes: int) -> int:
+    """Fewer where there are fewer episodes; none where folds would leave nothing to learn from."""
+    possible = min(wanted, num_episodes)
+    return possible if possible >= 2 else 0
+
+
+def _without(episodes: Episodes, kept: Episodes) -> Episodes:
+    left = set(kept)
+    return tuple(episode for episode in episodes if episode not in left)
 
 
 def all_runs(wanted: Sequence[NetRun]) -> list[list[list[NetRun]]]:
     """Every run there is to train, each once: waves of groups of runs.
 
-    A wave builds on earlier ones. The runs of a group have the same output, stand next to those
-    of their stage, and those whose targets go through the network come first: one slice of the
-    stacked networks serves each purpose.
+    A wave builds on earlier ones. The runs of a group have the same output and train by the same
+    numbers, stand next to those of their stage, and those whose targets go through the network
+    come first: one slice of the stacked networks serves each purpose.
     """
     found: dict[NetRun, None] = {}
 
     def visit(run: NetRun) -> None:
+        if run in found:
+            return
         for anchor in run.anchors:
             visit(anchor)
         found.setdefault(run)
@@ -86,8 +157,13 @@ def all_runs(wanted: Sequence[NetRun]) -> list[list[list[NetRun]]]:
     for wave in range(1 + max(run.wave for run in found)):
         here = [run for run in found if run.wave == wave]
         here.sort(key=lambda run: (run.stage.backup is None, order.index(run.stage.name)))
-        outputs = dict.fromkeys(run.stage.output for run in here)
-        waves.append([[run for run in here if run.stage.output == output] for output in outputs])
+        kinds = [(run.stage.output, run.stage.family) for run in here]
+        waves.append(
+            [
+                [run for run, kind in zip(here, kinds, strict=True) if kind == wanted]
+                for wanted in dict.fromkeys(kinds)
+            ]
+        )
     return waves
 
 

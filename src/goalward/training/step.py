@@ -7,6 +7,7 @@ from goalward.training import replay
 from goalward.training.adam import adam_step, adam_step_with_copy
 from goalward.training.presets import Hyperparameters
 from goalward.training.problem import Problem
+from goalward.training.shaking import Shaking
 from goalward.training.value_net import NetShape, Weights, initial_weights, net_outputs, some_runs
 
 # Every tensor that changes in training, by name: "weights/bias_0", "mass", "batch", ...
@@ -80,7 +81,7 @@ def train_batch(problem: Problem, state: State) -> None:
     target = targets(problem, state, rows)
     for runs in problem.slices(len(problem.runs)):
         inputs = _inputs(problem, rows[runs], runs)
-        error = torch.zeros_like(target[runs])
+        error = torch.zeros_like(importance[runs])
         for step in range(numbers.gradient_steps_per_batch):
             steps_before = state["batch"] * numbers.gradient_steps_per_batch + step
             loss, error = gradient_step(
@@ -131,7 +132,7 @@ def targets(problem: Problem, state: State, rows: Tensor) -> Tensor:
     found: list[Tensor] = []
     for part in problem.parts:
         here = rows[part.runs]
-        target = part.table.expand(len(here), -1).gather(1, here)
+        target = part.targets(here)
         if part.stage.backup is not None:
             at_goal, at_end = problem.at_goal[here], problem.at_end[here]
             target = part.stage.backup(
@@ -154,12 +155,15 @@ def gradient_step(
     leaves = some_runs(_read_weights(state), runs)
     for tensor in leaves.values():
         tensor.requires_grad_()
-    loss, error = problem.loss(net_outputs(leaves, inputs), target)
+    shaken = Shaking(problem.run_keys[runs], steps_before, problem.numbers)
+    inputs = shaken.inputs(inputs)
+    loss, error = problem.loss(net_outputs(leaves, inputs, shaken.hidden), target)
     loss = (importance * loss).mean(1)
     # Runs share nothing, so the gradient of the sum is every run's own.
     gradients = torch.autograd.grad(loss.sum(), list(leaves.values()))
     found = dict(zip(leaves, gradients, strict=True))
-    _descend(some_runs_of_state(state, runs), found, _learning_rate(problem, state), steps_before)
+    rate = _learning_rate(problem, state)
+    _descend(some_runs_of_state(state, runs), found, rate, steps_before, problem.numbers)
     return loss.detach(), error
 
 
@@ -168,8 +172,19 @@ def _read_weights(state: State) -> Weights:
     return folder(state, "weights") | folder(state, "copy")
 
 
-def _descend(state: State, gradients: Weights, rate: Tensor, steps_before: Tensor) -> None:
+def _descend(
+    state: State,
+    gradients: Weights,
+    rate: Tensor,
+    steps_before: Tensor,
+    numbers: Hyperparameters,
+) -> None:
     copies = folder(state, "copy")
+    if numbers.weight_decay:
+        # Of the maps alone, apart from the gradient (Loshchilov and Hutter 2019).
+        for name in gradients:
+            if name.startswith("weight_"):
+                state[f"weights/{name}"].mul_(1 - rate * numbers.weight_decay)
     plain = [name for name in gradients if name not in copies]
     adam_step(
         [state[f"weights/{name}"] for name in plain],
@@ -243,10 +258,7 @@ def score_held_out(problem: Problem, state: State) -> Tensor:
     for rows, share in zip(
         problem.held_out.split(size, 1), problem.held_out_share.split(size, 1), strict=True
     ):
-        target = [
-            part.held_out_table.expand(len(rows[part.runs]), -1).gather(1, rows[part.runs])
-            for part in problem.parts
-        ]
+        target = [part.targets(rows[part.runs], held_out=True) for part in problem.parts]
         outputs = net_outputs(weights, _inputs(problem, rows, slice(None)))
         total += (problem.loss(outputs, torch.cat(target))[0] * share).sum(1)
     # A run with too few episodes to hold any out keeps its last weights.

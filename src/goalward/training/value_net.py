@@ -1,6 +1,6 @@
 """Value networks of many runs as one: every weight has the runs on axis 0."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -70,16 +70,23 @@ def norm_gelu(hidden: Tensor, bias: Tensor, gain: Tensor, shift: Tensor) -> Tens
     return functional.gelu(normal).to(hidden.dtype)
 
 
-def net_outputs(weights: Weights, inputs: Tensor) -> Tensor:
+def _as_it_is(hidden: Tensor, layer: int) -> Tensor:
+    return hidden
+
+
+def net_outputs(
+    weights: Weights, inputs: Tensor, between: Callable[[Tensor, int], Tensor] = _as_it_is
+) -> Tensor:
     """What the networks say: (runs, rows, inputs) becomes (runs, rows, outputs).
 
     Matrix products take the dtype of `inputs`; weights of another dtype are cast on the way.
+    `between` is done to what goes from one layer to the next, in training.
     """
     hidden = inputs
     layer = 0
     while f"gain_{layer}" in weights:
         vectors = [weights[f"{name}_{layer}"] for name in ("bias", "gain", "shift")]
-        hidden = norm_gelu(_product(weights, layer, hidden), *vectors)
+        hidden = between(norm_gelu(_product(weights, layer, hidden), *vectors), layer)
         layer += 1
     return _product(weights, layer, hidden).float() + weights[f"bias_{layer}"]
 

@@ -15,10 +15,18 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.training.fit import UNHURRIED, OnProgress, Pace, learn_after, train
 from goalward.training.frames import TrainingFrames, training_frames
 from goalward.training.inputs import FeatureRows
-from goalward.training.methods import Method, find_method, known_methods
-from goalward.training.nets import Nets, frame_chances, frame_values, nets_of
+from goalward.training.methods import Method, find_method, known_methods, stages_by_name
+from goalward.training.nets import (
+    Nets,
+    chance_curves,
+    frame_chances,
+    frame_values,
+    nets_of,
+    rows_seen_by,
+)
 from goalward.training.presets import Hyperparameters, hyperparameters
-from goalward.training.runs import NetRun, episodes_by_task, plan_run, warn_of_one_class
+from goalward.training.runs import NetRun, episodes_by_task, plan_runs, warn_of_one_class
+from goalward.values.chances import ChanceTable, asked_of, chance_points
 from goalward.values.stored_fit import Question, read_fit, write_fit
 from goalward.values.table import ValueTable
 from goalward.values.training_log import TrainingLog, loss_curve
@@ -28,7 +36,11 @@ ALL = ""
 
 
 class _Judgement(NamedTuple):
-    """What the networks of one method, all seeds of a task, say of that task's frames."""
+    """What the networks of one method, all seeds of a task, say of that task's frames.
+
+    `nets` are the networks of all seeds, the members of the first before those of the second;
+    `value` and `steps` (seeds, frames) are of the mean over members.
+    """
 
     method_index: int
     method: Method
@@ -41,11 +53,14 @@ class _Judgement(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Trained value functions: one per method, seed, task and subset of the episodes."""
+    """Trained value functions: one per method, seed, task and subset of the episodes.
+
+    `answers` says which networks answer for each: one, or several whose mean is the answer.
+    """
 
     numbers: Hyperparameters
     fitted_methods: tuple[Method, ...]
-    answers: Mapping[Question, NetRun]
+    answers: Mapping[Question, tuple[NetRun, ...]]
     nets: tuple[Nets, ...]
     feature_layout: str = ""
 
@@ -106,27 +121,77 @@ class Fitted:
     ) -> npt.NDArray[np.float32]:
         """How likely success is within a number of steps of every frame: (methods, seeds, frames).
 
-        Between 0 and 1, and no lower for more steps. `survival` says the chance itself, `mc-dist`
-        by the mass of its bins up to so many steps; a method that says nothing but a value is
-        sure of it: 1 where its steps to the goal are no more than these, 0 elsewhere. A step
-        after training changes the value, and so the last kind of chance alone.
+        Between 0 and 1, and no lower for more steps. `survival` and `lambda-returns` say the chance
+        itself, `mc-dist` by the mass of its bins up to so many steps; a method that says nothing
+        but a value is sure of it: 1 where its steps to the goal are no more than these, 0
+        elsewhere. A step after training changes the value, and so the last kind of chance alone.
 
         These are what the networks say, not yet what comes true.
         """
         if not num_steps >= 0:
             raise GoalwardError(f"num_steps must be 0 or more, got {num_steps}")
+        # A number of numpy's is as good as one of Python's.
+        num_steps = float(num_steps)
         frames = self._known_frames(rollouts)
         chance = np.empty((len(self.methods), len(self.seeds), frames.num_frames), np.float32)
         for judgement in self._judgements(frames, subset, device):
-            chance[judgement.method_index][:, judgement.frames] = frame_chances(
+            members = len(judgement.nets.runs) // len(self.seeds)
+            said = frame_chances(
                 judgement.nets,
                 judgement.rows,
                 self.numbers,
-                judgement.steps.astype(np.float32),
+                judgement.steps.repeat(members, axis=0).astype(np.float32),
                 lambda value, method=judgement.method: method.steps(value, self.numbers),
                 num_steps,
             )
+            chance[judgement.method_index][:, judgement.frames] = _over_members(said, members)
         return chance
+
+    def chance_table(
+        self,
+        rollouts: Rollouts,
+        num_steps: npt.NDArray[np.int64] | None = None,
+        *,
+        subset: str | None = None,
+        device: torch.device | str | None = None,
+    ) -> ChanceTable:
+        """How likely success is within any number of steps of every frame, as one answer.
+
+        The mean over seeds and over the networks of each, and what every network says where an
+        episode ends. `num_steps` are the numbers of steps to ask for, rising from 0; None: up to
+        three times the longest of these episodes (`chance_points`). The last stands for ever.
+        """
+        frames = self._known_frames(rollouts)
+        points = chance_points(frames.horizon) if num_steps is None else num_steps
+        num_members = max(len(runs) for runs in self.answers.values())
+        last = frames.episode_ends - 1
+        within = np.empty((len(self.methods), frames.num_frames, len(points)), np.float32)
+        shape = (len(self.methods), len(self.seeds), num_members, len(last), len(points))
+        at_end = np.full(shape, np.nan, dtype=np.float32)
+        for judgement in self._judgements(frames, subset, device):
+            members = len(judgement.nets.runs) // len(self.seeds)
+            episodes = np.flatnonzero(np.isin(last, judgement.frames))
+            mean, each = chance_curves(
+                judgement.nets,
+                judgement.rows,
+                self.numbers,
+                judgement.steps.repeat(members, axis=0).astype(np.float32),
+                lambda value, method=judgement.method: method.steps(value, self.numbers),
+                asked_of(points),
+                np.searchsorted(judgement.frames, last[episodes]),
+            )
+            within[judgement.method_index][judgement.frames] = _rising(mean)
+            by_seed = _rising(each).reshape(len(self.seeds), members, len(episodes), len(points))
+            at_end[judgement.method_index][:, :members, episodes] = by_seed
+        return ChanceTable(
+            methods=self.methods,
+            episode_ids=frames.episode_id,
+            episode_tasks=frames.episode_task,
+            episode_ends=frames.episode_ends,
+            num_steps=points,
+            within=within,
+            at_end=at_end,
+        )
 
     def _judgements(
         self, frames: TrainingFrames, subset: str | None, device: torch.device | str | None
@@ -136,14 +201,15 @@ class Fitted:
         by_task = episodes_by_task(frames)
         for task, episodes in by_task.items():
             here = np.flatnonzero(frames.frames_of(episodes))
-            features = frames.features if len(by_task) == 1 else frames.features[here]
-            # Read once from front to back: nothing is gained by moving all of it first.
-            rows = FeatureRows(features, chosen_device(device), max_bytes=0)
+            of_task = frames if len(by_task) == 1 else frames.select(episodes)
             for index, method in enumerate(self.fitted_methods):
-                runs = [self.answers[method.name, seed, task, subset] for seed in self.seeds]
+                by_seed = [self.answers[method.name, seed, task, subset] for seed in self.seeds]
+                runs = [run for members in by_seed for run in members]
                 nets = nets_of(runs[0], self.nets).select(runs)
+                rows = rows_seen_by(nets, of_task, chosen_device(device))
                 value = frame_values(nets, rows, self.numbers)
                 value = method.finished(value, nets.learned(method.name), self.numbers)
+                value = _over_members(value, len(by_seed[0]))
                 steps = method.steps(value, self.numbers)
                 yield _Judgement(index, method, here, rows, nets, value, steps)
 
@@ -168,7 +234,11 @@ class Fitted:
     @property
     def log(self) -> TrainingLog:
         """The losses of every network in the course of its training."""
-        places = {run.name: (task, subset) for (_, _, task, subset), run in self.answers.items()}
+        places = {
+            run.name: (task, subset)
+            for (_, _, task, subset), runs in self.answers.items()
+            for run in runs
+        }
         return TrainingLog(
             tuple(
                 loss_curve(run, *places[run.name], nets.log, position)
@@ -237,24 +307,26 @@ def fit(
         raise GoalwardError("give at least one method and one seed")
     frames = training_frames(rollouts)
     numbers = hyperparameters(preset, **overrides).for_horizon(frames.horizon)
-    answers: dict[Question, NetRun] = {}
+    # With the rounds that these numbers ask for, no two stages may share a name either.
+    stages_by_name(known.values(), numbers)
+    answers: dict[Question, tuple[NetRun, ...]] = {}
     together: list[tuple[Method, list[NetRun]]] = []
     for subset, positions in _chosen_positions(subsets, len(rollouts)).items():
         for task, episodes in episodes_by_task(frames, positions).items():
             warn_of_one_class(frames, episodes, task)
             name = f"{subset}/{task}" if subset else task
             for method in chosen_methods:
-                runs = [
-                    plan_run(frames, method, seed, episodes, numbers, name=name)
+                by_seed = [
+                    plan_runs(frames, method, seed, episodes, numbers, name=name)
                     for seed in chosen_seeds
                 ]
-                together.append((method, runs))
-                for seed, run in zip(chosen_seeds, runs, strict=True):
-                    answers[method.name, seed, task, subset] = run
+                together.append((method, [run for members in by_seed for run in members]))
+                for seed, members in zip(chosen_seeds, by_seed, strict=True):
+                    answers[method.name, seed, task, subset] = members
     folder = None if checkpoint is None else Path(checkpoint)
     nets = train(
         frames,
-        answers.values(),
+        [run for members in answers.values() for run in members],
         numbers,
         device=device,
         checkpoint_folder=folder,
@@ -264,6 +336,18 @@ def fit(
     for method, runs in together:
         nets = learn_after(method, runs, frames, nets, numbers, device)
     return Fitted(numbers, chosen_methods, answers, tuple(nets), rollouts.feature_layout)
+
+
+def _over_members(said: npt.NDArray[np.float32], num_members: int) -> npt.NDArray[np.float32]:
+    """(seeds * members, frames) becomes the mean over members, (seeds, frames)."""
+    if num_members == 1:
+        return said
+    return said.reshape(-1, num_members, said.shape[-1]).mean(axis=1)
+
+
+def _rising(chance: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Without the last digits' rounding: within [0, 1] and never falling along the last axis."""
+    return np.maximum.accumulate(np.clip(chance, 0.0, 1.0), axis=-1)
 
 
 def _chosen_positions(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
@@ -14,13 +15,15 @@ from goalward.training.checkpoint import (
     runs_from_json,
     write_nets,
 )
-from goalward.training.methods import METHODS, Method, known_methods, stages_by_name
+from goalward.training.methods import METHODS, Method, Stage, known_methods, stages_by_name
 from goalward.training.nets import Nets
 from goalward.training.presets import Hyperparameters
 from goalward.training.runs import NetRun
 
 _FACTS = "run.json"
-_VERSION = 2
+_VERSION = 3
+# Version 2 wrote every answer's run inside it.
+_READABLE = (2, 3)
 # (method, seed, task, subset)
 Question = tuple[str, int, str, str]
 
@@ -29,7 +32,7 @@ def write_fit(
     folder: Path,
     numbers: Hyperparameters,
     methods: Sequence[Method],
-    answers: Mapping[Question, NetRun],
+    answers: Mapping[Question, tuple[NetRun, ...]],
     nets: Sequence[Nets],
     feature_layout: str,
 ) -> None:
@@ -47,10 +50,12 @@ def write_fit(
                 "seed": seed,
                 "task": task,
                 "subset": subset,
-                "run": runs_as_json((run,))[0],
+                "num_runs": len(runs),
             }
-            for (method, seed, task, subset), run in answers.items()
+            for (method, seed, task, subset), runs in answers.items()
         ],
+        # Those of the first answer, then those of the second, and so on.
+        "runs": runs_as_json([run for runs in answers.values() for run in runs]),
     }
     with written_whole(folder / _FACTS) as temporary:
         temporary.write_text(json.dumps(facts, indent=1), encoding="utf-8")
@@ -58,7 +63,9 @@ def write_fit(
 
 def read_fit(
     folder: Path, given: Sequence[Method] = ()
-) -> tuple[Hyperparameters, tuple[Method, ...], dict[Question, NetRun], tuple[Nets, ...], str]:
+) -> tuple[
+    Hyperparameters, tuple[Method, ...], dict[Question, tuple[NetRun, ...]], tuple[Nets, ...], str
+]:
     """What `write_fit` wrote, in the order it takes; of methods that are known or given."""
     if not (folder / _FACTS).is_file() and RunFolder(folder).networks.is_dir():
         folder = RunFolder(folder).networks
@@ -66,7 +73,7 @@ def read_fit(
         facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise GoalwardError(f"{folder}: holds no finished fit ({error})") from error
-    if facts.get("version") != _VERSION:
+    if facts.get("version") not in _READABLE:
         raise GoalwardError(f"{folder}: was written by another version of goalward")
     known = known_methods(given)
     names = tuple(dict.fromkeys(entry["method"] for entry in facts["answers"]))
@@ -84,16 +91,26 @@ def read_fit(
             f"{folder}: was fitted with other steps after training ({_listed(stored_after)}) than "
             f"its methods have now ({_listed(_steps_after(methods))}); fit it again"
         )
-    stages = stages_by_name(known.values())
-    answers = {
-        (entry["method"], entry["seed"], entry["task"], entry["subset"]): runs_from_json(
-            [entry["run"]], stages
-        )[0]
+    numbers = Hyperparameters(**facts["hyperparameters"])
+    stages = stages_by_name(known.values(), numbers)
+    answers = _answers(facts, stages)
+    nets = tuple(read_nets(nets_path(folder, i), stages) for i in range(facts["num_groups"]))
+    return numbers, methods, answers, nets, str(facts.get("feature_layout", ""))
+
+
+def _answers(
+    facts: Mapping[str, Any], stages: Mapping[str, Stage]
+) -> dict[Question, tuple[NetRun, ...]]:
+    if facts["version"] == 2:
+        stored = [entry["run"] for entry in facts["answers"]]
+        facts = {"answers": [{**e, "num_runs": 1} for e in facts["answers"]], "runs": stored}
+    runs = iter(runs_from_json(facts["runs"], stages))
+    return {
+        (entry["method"], entry["seed"], entry["task"], entry["subset"]): tuple(
+            next(runs) for _ in range(entry["num_runs"])
+        )
         for entry in facts["answers"]
     }
-    nets = tuple(read_nets(nets_path(folder, i), stages) for i in range(facts["num_groups"]))
-    numbers = Hyperparameters(**facts["hyperparameters"])
-    return numbers, methods, answers, nets, str(facts.get("feature_layout", ""))
 
 
 def _steps_after(methods: Sequence[Method]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float32]
 _COLUMNS = ("method", "seed", "task", "episode", "frame", "raw_value", "steps_to_goal")
+# On the scale that all methods share; in a table of which somebody knew the outcomes.
+_COMMON = ("value", "hindsight_value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +29,11 @@ class ValueTable:
 
     `raw_value` and `steps_to_goal` are (methods, seeds, frames); frames are those of all episodes
     one after the other, the last of each before `episode_ends`. Raw values of different methods are
-    on different scales; steps are steps everywhere, and inf means never. The *value* of a frame,
-    on the scale that all methods share, follows from its steps (`Run.curves`).
+    on different scales; steps are steps everywhere, and inf means never.
+
+    `value` and `hindsight_value`, of the same shape, are on the scale that all methods share: what
+    could be said at the frame, and what can be said knowing how its episode went on. Tables of
+    `Fitted.predict` have neither; `values/hindsight.py` adds them, once.
     """
 
     methods: tuple[str, ...]
@@ -38,6 +43,8 @@ class ValueTable:
     episode_ends: npt.NDArray[np.int64]
     raw_value: FloatArray
     steps_to_goal: FloatArray
+    value: npt.NDArray[np.float64] | None = None
+    hindsight_value: npt.NDArray[np.float64] | None = None
 
     @property
     def num_frames(self) -> int:
@@ -50,6 +57,22 @@ class ValueTable:
     def steps(self, method: str) -> FloatArray:
         """Steps to the goal, (seeds, frames), of one method."""
         return self.steps_to_goal[self._method(method)]
+
+    def common_values(self, method: str) -> npt.NDArray[np.float64]:
+        """Values of one method on the scale that all share, (seeds, frames)."""
+        return self._on_common_scale(self.value)[self._method(method)]
+
+    def hindsight_values(self, method: str) -> npt.NDArray[np.float64]:
+        """The same knowing how each episode went on, (seeds, frames)."""
+        return self._on_common_scale(self.hindsight_value)[self._method(method)]
+
+    def _on_common_scale(self, numbers: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64]:
+        if numbers is None:
+            raise GoalwardError(
+                "this table has raw values and steps alone, no value and no hindsight value: "
+                "`goalward.values.hindsight.with_hindsight` adds them"
+            )
+        return numbers
 
     def mean(self, method: str) -> FloatArray:
         """The mean raw value over seeds, (frames,)."""
@@ -84,15 +107,19 @@ class ValueTable:
         episode = np.tile(np.repeat(np.arange(len(lengths)), lengths), num_methods * num_seeds)
         frame = np.arange(num_frames) - np.repeat(starts, lengths)
         columns = (
-            _text_column(np.repeat(np.arange(num_methods), num_seeds * num_frames), self.methods),
+            text_column(np.repeat(np.arange(num_methods), num_seeds * num_frames), self.methods),
             pa.array(np.tile(np.repeat(np.array(self.seeds), num_frames), num_methods)),
-            _text_column(episode, self.episode_tasks),
-            _text_column(episode, self.episode_ids),
+            text_column(episode, self.episode_tasks),
+            text_column(episode, self.episode_ids),
             pa.array(np.tile(frame.astype(np.int32), num_methods * num_seeds)),
             pa.array(self.raw_value.ravel()),
             pa.array(self.steps_to_goal.ravel()),
         )
-        return pa.table(dict(zip(_COLUMNS, columns, strict=True)))
+        found: dict[str, Any] = dict(zip(_COLUMNS, columns, strict=True))
+        for name, numbers in zip(_COMMON, (self.value, self.hindsight_value), strict=True):
+            if numbers is not None:
+                found[name] = pa.array(numbers.ravel())
+        return pa.table(found)
 
     def to_pandas(self) -> "DataFrame":
         """The same as a pandas table, if pandas is installed."""
@@ -128,10 +155,15 @@ def read_values(path: str | Path) -> ValueTable:
         episode_ends=np.append(starts[1:], shape[2]),
         raw_value=table["raw_value"].to_numpy().reshape(shape),
         steps_to_goal=table["steps_to_goal"].to_numpy().reshape(shape),
+        **{
+            name: table[name].to_numpy().reshape(shape)
+            for name in _COMMON
+            if name in table.column_names
+        },
     )
 
 
-def _text_column(index: npt.NDArray[np.int64], texts: Sequence[str]) -> pa.DictionaryArray:
+def text_column(index: npt.NDArray[np.int64], texts: Sequence[str]) -> pa.DictionaryArray:
     """The texts at these positions; each is stored once.
 
     Of a dictionary that holds a text twice pyarrow leaves the rest of the page as the memory was:

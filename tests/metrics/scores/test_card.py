@@ -23,10 +23,12 @@ def simulated(num_episodes, seed, num_seeds=3):
 
 def test_every_score_is_there_and_in_order():
     steps, endings = simulated(20, seed=0)
-    card = scorecard(steps, endings, 30, training=simulated(20, seed=1))
+    chance = (steps <= 30).mean(axis=0)
+    card = scorecard(steps, endings, 30, training=simulated(20, seed=1), chance=chance)
     assert list(card) == list(SCORES)
     for name, row in card.items():
-        assert len(row.by_seed) == 3, name
+        # All seeds together give one chance.
+        assert len(row.by_seed) == (1 if SCORES[name].of_chances else 3), name
         assert row.over_seeds.mean.defined, name
         assert row.interval.defined, name
         mean = row.over_seeds.mean.value
@@ -66,6 +68,7 @@ def test_one_kind_of_episode_and_one_frame_leave_words_not_nan(goal):
         assert card[name].interval.reason
     for row in card.values():
         assert row.over_seeds.interval.reason
+    assert card["brier"].interval.reason == "no chances were given"
 
 
 def test_no_episodes_at_all():

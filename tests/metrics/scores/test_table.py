@@ -46,13 +46,20 @@ BY_HAND = {
     "setback_in_success": (1.5, 0.0),
     # Cut at 4: from 2 to 4, and none; none, and none (5 to 2 is 4 to 2).
     "setback_in_other": (1.0, 0.0),
+    # The clock cuts one frame each of 8, 4 and 2 under way at 0, 1 and 2 steps: G = 1, 7/8, 21/32,
+    # 21/64. Weights in 21sts: 64 32 24 21, 24 21, none of the time-out, 24 21 of the failure; 11 in
+    # all. Half sure at the first frame of a success (64/4) and of the failure (24/4): 22 of 231.
+    "brier": (22 / 231,),
+    # Successes weigh 186 of 231.
+    "brier_of_base_rate": (186 / 231 * 45 / 231,),
 }
+CHANCE = np.array([0.5, 1, 1, 1, 1, 1, 0.3, 0.3, 0.3, 0.3, 0.5, 0])
 
 
 @pytest.mark.parametrize("name", SCORES)
 def test_every_score_by_hand(name):
     learned = Predictions(STEPS, ENDINGS, horizon=4)
-    score = SCORES[name].function(Predictions(STEPS, ENDINGS, 4, learned))
+    score = SCORES[name].function(Predictions(STEPS, ENDINGS, 4, learned, chance=CHANCE))
     assert [one.value for one in scores_by_run(score)] == pytest.approx(BY_HAND[name])
 
 
@@ -61,7 +68,7 @@ def test_the_unit_is_that_of_the_score(name):
     """A share or a correlation has bounds that its interval keeps; steps have none."""
     kind = SCORES[name]
     learned = Predictions(STEPS, ENDINGS, horizon=4)
-    score = kind.function(Predictions(STEPS, ENDINGS, 4, learned))
+    score = kind.function(Predictions(STEPS, ENDINGS, 4, learned, chance=CHANCE))
     assert score.scale == {"steps": "line"}.get(kind.unit, kind.unit)
     assert isinstance(score, EpisodeMedian) == (kind.unit == "steps")
 
@@ -77,6 +84,8 @@ def test_names_and_places():
         "composite_at_threshold",
         "frame_auroc",
         "spearman",
+        "brier",
+        "brier_of_base_rate",
     ]
     assert not scores_tested().keys() & {"composite_at_threshold", "setback_in_other"}
     # More is better for any policy, or nobody can say: a setback may be a true one.
@@ -84,7 +93,9 @@ def test_names_and_places():
         "forward_share",
         "setback_in_success",
         "setback_in_other",
+        "brier_of_base_rate",
     }
+    assert {name for name, kind in SCORES.items() if kind.better == "lower"} == {"brier"}
     with pytest.raises(ValueError, match="two scores have the same name"):
         table_of(SCORES["success"], SCORES["success"])
 

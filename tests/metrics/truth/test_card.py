@@ -11,7 +11,9 @@ from goalward.errors import GoalwardError
 from goalward.metrics.truth.card import paired_tests, truth_card
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import KnownFrames, known_frames
+from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.findings import LeftOut
+from goalward.values.chances import chances_of_values
 from goalward.values.table import ValueTable
 
 INF = math.inf
@@ -50,10 +52,15 @@ def value_table(steps_by_method, known, num_seeds=2):
     )
 
 
+def tables(steps_by_method, known, num_seeds=2):
+    values = value_table(steps_by_method, known, num_seeds)
+    return values, chances_of_values(values, np.arange(13))
+
+
 @pytest.fixture(scope="module")
 def card():
     known = known_frames(TRUTH, rollouts(), np.ones(4, dtype=bool))
-    return truth_card(value_table(STEPS, known), known, discount=0.5, standard_horizon=2)
+    return truth_card(*tables(STEPS, known), known, discount=0.5, standard_horizon=2)
 
 
 def test_errors_of_value_by_hand(card):
@@ -86,6 +93,68 @@ def test_chances_by_hand(card):
     assert card.methods["good"].calibration.brier.value == pytest.approx(0.0625)
 
 
+def test_chances_against_single_futures(card):
+    """Within 2 steps 1 1, 1 1, 0 1 and 0 0 of the futures; good says 1, 1, 1, 0 and bad 0.
+
+    Five of eight succeed: who always says so has a Brier score of 5/8 * 3/8.
+    """
+    good, bad = (card.methods[name] for name in STEPS)
+    assert good.brier.value == pytest.approx(1 / 8)
+    assert bad.brier.value == pytest.approx(5 / 8)
+    assert card.base_rate_brier.value == pytest.approx(15 / 64)
+    assert good.brier_interval.low < 1 / 8 < good.brier_interval.high
+
+
+def test_seeds_are_one_chance():
+    """One seed sees all succeed in 2 steps, the other none: a half, and no error per seed."""
+    known = known_frames(TRUTH, rollouts(), np.ones(4, dtype=bool))
+    values = value_table({"td": [0, 0, 0, 0]}, known)
+    values.steps_to_goal[:, 1] = INF
+    chances = chances_of_values(values, np.arange(13))
+    found = truth_card(values, chances, known, discount=0.5, standard_horizon=2).methods["td"]
+    assert found.brier.value == pytest.approx(1 / 4)
+    # True chances 1, 1, 1/2, 0.
+    within = found.by_group["all"].within[2]
+    assert within.absolute.mean.value == pytest.approx((0.5 + 0.5 + 0 + 0.5) / 4)
+
+
+def test_where_the_clock_ran_out_each_episode_gets_its_own_again():
+    """Last frames of time-outs of 4 and 8 frames: within 3 and 7 steps; successes do not count.
+
+    Of the futures 2 of 3, and 1 of 3, as 8 steps are more than 7.
+    """
+    episodes = [
+        Episode("0", 4, Outcome.SUCCESS, 3),
+        Episode("1", 4, Outcome.TIME_OUT),
+        Episode("2", 8, Outcome.TIME_OUT),
+        Episode("3", 4, Outcome.FAILURE),
+    ]
+    data = goalward.Rollouts(episodes)
+    steps = np.array([[0.0, 0, 0], [3, 2, 4], [7, 8, INF], [1, 1, 1]])
+    truth = FrameTruth(("0", "1", "2", "3"), np.array([3, 3, 7, 3]), steps, cap=20)
+    said = np.full((1, 2, 20), 99.0, dtype=np.float32)
+    said[0, :, 7], said[0, :, 15] = [3, 3.5], [7, 7]
+    values = ValueTable(("m",), (0, 1), data.ids, ("",) * 4, data.episode_ends, -said, said)
+    known = known_frames(truth, data, np.ones(4, dtype=bool))
+
+    def late(truth, known):
+        chances = chances_of_values(values, np.arange(30))
+        return truth_card(values, chances, known, discount=0.5, standard_horizon=2).clock_end
+
+    found = late(truth, known)
+    assert found.num_frames == 2
+    assert found.measured.value == pytest.approx((2 / 3 + 1 / 3) / 2)
+    assert found.predicted["m"].value == pytest.approx((1 / 2 + 1) / 2)
+    # Futures of 5 steps say nothing of 7: of both is asked what comes within 5.
+    capped = FrameTruth(truth.episode_ids, truth.frame_indices, np.where(steps > 5, INF, steps), 5)
+    found = late(capped, known_frames(capped, data, np.ones(4, dtype=bool)))
+    assert found.measured.value == pytest.approx((2 / 3 + 0) / 2)
+    assert found.predicted["m"].value == pytest.approx((1 / 2 + 0) / 2)
+    elsewhere = FrameTruth(("1",), np.array([2]), np.array([[1.0]]), cap=20)
+    known = known_frames(elsewhere, data, np.ones(4, dtype=bool))
+    assert late(elsewhere, known) is None
+
+
 def test_the_noise_of_the_truth_by_hand(card):
     """Standard errors 0, 0, 1/2, 0: all of good's squared error may be noise, not all of bad's."""
     everything = card.groups["all"]
@@ -100,7 +169,7 @@ def test_one_future_says_nothing_of_noise():
     steps = np.array([[1, np.nan, np.nan], [2, 2, np.nan], [INF, 1, INF], [INF, INF, np.nan]])
     frames = FrameTruth(TRUTH.episode_ids, TRUTH.frame_indices, steps, cap=4)
     known = known_frames(frames, rollouts(), np.ones(4, dtype=bool))
-    found = truth_card(value_table(STEPS, known), known, discount=0.5, standard_horizon=2)
+    found = truth_card(*tables(STEPS, known), known, discount=0.5, standard_horizon=2)
     assert found.num_branches == (1, 3)
     reason = "a frame has one future only"
     assert found.groups["all"].noise.reason == reason
@@ -111,9 +180,7 @@ def test_one_future_says_nothing_of_noise():
 def test_values_have_all_their_digits():
     """Predicted steps are stored with seven digits; values are not rounded to as many."""
     known = known_frames(TRUTH, rollouts(), np.ones(4, dtype=bool))
-    found = truth_card(
-        value_table({"td": [37] * 4}, known), known, discount=0.99, standard_horizon=2
-    )
+    found = truth_card(*tables({"td": [37] * 4}, known), known, discount=0.99, standard_horizon=2)
     assert found.methods["td"].predicted == pytest.approx([1 - 2 * 0.99**37] * 4, abs=1e-14)
 
 

@@ -12,7 +12,7 @@ from goalward.values.events import Event, EventKind
 
 PICTURE = np.full((16, 16, 3), 90, dtype=np.uint8)
 CURVE = np.linspace(0.8, -1, 31)[None] + np.array([[0.0], [0.1]])
-LIVENESS = Curves("liveness", CURVE, discount=0.97)
+LIVENESS = Curves("liveness", CURVE, CURVE, discount=0.97)
 
 
 def moments(*frames, num_cameras=2, picture=PICTURE):
@@ -37,7 +37,9 @@ def legend_of(figure):
 
 
 def test_frames_stand_in_columns_each_with_its_number_and_label():
-    figure = episode_figure("a $5 can", moments(0, 12, 30), [LIVENESS, Curves("td", CURVE, 0.97)])
+    figure = episode_figure(
+        "a $5 can", moments(0, 12, 30), [LIVENESS, Curves("td", CURVE, CURVE, 0.97)]
+    )
     lefts = [round(axes.get_position().x0, 6) for axes in pictures_of(figure)]
     assert len(lefts) == 6
     assert len(set(lefts)) == 3
@@ -74,24 +76,30 @@ def test_without_cameras_there_is_the_curve_alone():
 
 
 def test_the_first_method_is_thick_with_a_band_and_the_others_are_thin():
-    figure = episode_figure("", moments(3, 20), [LIVENESS, Curves("td", CURVE - 0.1, 0.97)])
+    other = Curves("td", CURVE, CURVE - 0.1, 0.97)
+    figure = episode_figure("", moments(3, 20), [Curves("liveness", -CURVE, CURVE, 0.97), other])
     axes = curve_of(figure)
-    first, other = axes.lines[:2]
+    first, at_the_time, other = axes.lines[:3]
     assert np.allclose(first.get_ydata(), CURVE.mean(axis=0))
-    assert first.get_linewidth() > 2 * other.get_linewidth()
+    assert np.allclose(at_the_time.get_ydata(), -CURVE.mean(axis=0))
+    assert np.allclose(other.get_ydata(), CURVE.mean(axis=0) - 0.1)
+    assert first.get_linewidth() > 2 * max(other.get_linewidth(), at_the_time.get_linewidth())
+    # The numbers stand on the thick line.
+    (mark,) = [line for line in axes.lines if list(line.get_xdata()) == [20]]
+    assert mark.get_ydata()[0] == pytest.approx(CURVE.mean(axis=0)[20])
     (band,) = axes.collections
     deviation = 0.1 / np.sqrt(2)
     heights = band.get_paths()[0].vertices[:, 1]
     assert heights.max() == pytest.approx(0.85 + deviation)
     # Nothing is nearer than the goal.
     assert heights.min() == -1.0
-    assert legend_of(figure) == ["liveness ± s.d.", "td"]
+    assert legend_of(figure) == ["liveness ± s.d.", "at the time", "td"]
 
 
 def test_one_seed_has_no_band():
-    figure = episode_figure("", moments(3, 20), [Curves("liveness", CURVE[:1], 0.97)])
+    figure = episode_figure("", moments(3, 20), [Curves("liveness", CURVE[:1], CURVE[:1], 0.97)])
     assert len(curve_of(figure).collections) == 0
-    assert legend_of(figure) == ["liveness"]
+    assert legend_of(figure) == ["liveness", "at the time"]
 
 
 def test_an_event_that_lasts_is_shaded_from_start_to_end():
@@ -100,7 +108,7 @@ def test_an_event_that_lasts_is_shaded_from_start_to_end():
     figure = episode_figure("", moments(0, 30), [LIVENESS], events=[setback, goal])
     (span,) = curve_of(figure).patches
     assert (span.get_x(), span.get_x() + span.get_width()) == (10, 15)
-    assert legend_of(figure) == ["liveness ± s.d.", "setback"]
+    assert legend_of(figure) == ["liveness ± s.d.", "at the time", "setback"]
 
 
 def test_the_right_axis_counts_steps():
@@ -127,7 +135,7 @@ def test_the_truth_stands_as_points_with_two_standard_errors():
     points, _, (bars,) = curve_of(figure).containers[0]
     assert (points.get_xdata()[0], points.get_ydata()[0]) == (10, 0.25)
     assert np.allclose(bars.get_segments()[0][:, 1], [0.05, 0.45])
-    assert legend_of(figure) == ["liveness ± s.d.", "truth ± 2 s.e."]
+    assert legend_of(figure) == ["liveness ± s.d.", "at the time", "truth ± 2 s.e."]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +163,7 @@ def test_no_two_texts_overlap_and_all_lie_on_the_page(num_cameras, shape, frames
     figure = episode_figure(
         "episode 3 (time-out): " + "pick up everything " * 30,
         named,
-        [Curves(method, CURVE, 0.97) for method in methods],
+        [Curves(method, CURVE, CURVE, 0.97) for method in methods],
         events=[Event(kind, 5, 4, 9, 20.0, 60.0, 1.0) for kind in EventKind],
         truth=[KnownValue(10, 0.25, 0.1)],
         cameras=names,

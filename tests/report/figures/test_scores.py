@@ -157,9 +157,9 @@ def test_reliability_has_a_panel_per_method():
     nothing = calibration(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
     figure = reliability_figure({"td": found, "mc": nothing, "liveness": found, "mine": found})
     panels = all_axes(figure)
-    brier = f"Brier {found.brier}"
+    error = f"calibration error {found.expected_error}"
     titles = [axes.get_title().split("\n") for axes in panels]
-    assert titles == [["td", brier], ["mc", "not defined"], ["liveness", brier], ["mine", brier]]
+    assert titles == [["td", error], ["mc", "not defined"], ["liveness", error], ["mine", error]]
     assert [len(axes.patches) for axes in panels] == [10, 0, 10, 10]
     curve = panels[0].lines[-1].get_xydata()
     assert curve[:, 1].tolist() == pytest.approx([b.observed for b in found.bins])

@@ -35,7 +35,7 @@ def test_a_curve_is_the_mean_the_lowest_and_the_highest_seed_on_the_common_scale
         [drawn_episode("a", 3, outcome=Outcome.SUCCESS)],
         {"td": [np.array([[2.0, 1.0, 0.0], [np.inf, 1.0, 0.0]])]},
     )
-    curve = page_of(run)["curves"][0]
+    curve = page_of(run)["curves"][0]["now"]
     two_steps = 1 - 2 * run.discount**2
     one_step = 1 - 2 * run.discount
     assert values_of(curve["low"]) == pytest.approx([two_steps, one_step, -1], abs=5e-5)
@@ -45,8 +45,27 @@ def test_a_curve_is_the_mean_the_lowest_and_the_highest_seed_on_the_common_scale
 
 def test_one_seed_has_no_band_and_no_disagreement():
     run, _ = drawn_run([drawn_episode("a", 3)], {"td": [countdown(3, seeds=1)]})
-    assert list(page_of(run)["curves"][0]) == ["mean"]
+    assert {view: list(line) for view, line in page_of(run)["curves"][0].items()} == {
+        "now": ["mean"],
+        "hindsight": ["mean"],
+    }
     assert rows_of(run)[0]["disagreement"] is None
+
+
+def test_hindsight_is_a_curve_of_its_own_and_not_the_one_in_the_table():
+    run, _ = drawn_run(
+        [drawn_episode("a", 3, outcome=Outcome.SUCCESS)],
+        {"td": [np.array([[0.0, 0.0, 0.0], [np.inf, np.inf, 0.0]])]},
+        hindsight=1.0,
+        overrides={"discount": 0.5},
+    )
+    curve = page_of(run)["curves"][0]
+    assert values_of(curve["now"]["mean"]).tolist() == [0, 0, -1]
+    # Both seeds know how it went on.
+    for line in ("mean", "low", "high"):
+        assert values_of(curve["hindsight"][line]).tolist() == [0.5, 0, -1]
+    # The table shows the curve that its setbacks and stalls are found in.
+    assert rows_of(run)[0]["spark"] == [50, 50, 0]
 
 
 def test_frames_of_the_second_episode_are_its_own():
@@ -54,8 +73,8 @@ def test_frames_of_the_second_episode_are_its_own():
         [drawn_episode("a", 2), drawn_episode("b", 3)],
         {"td": [np.full((1, 2), np.inf), np.zeros((1, 3))]},
     )
-    assert values_of(page_of(run)["curves"][0]["mean"]).tolist() == [1, 1]
-    assert values_of(page_of(run, 1)["curves"][0]["mean"]).tolist() == [-1, -1, -1]
+    assert values_of(page_of(run)["curves"][0]["now"]["mean"]).tolist() == [1, 1]
+    assert values_of(page_of(run, 1)["curves"][0]["now"]["mean"]).tolist() == [-1, -1, -1]
 
 
 def test_an_episode_that_never_arrives_ends_nowhere():

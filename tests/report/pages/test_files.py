@@ -112,7 +112,7 @@ def test_without_rollouts_there_are_curves_and_no_pictures(tmp_path):
     run, _ = small_run(tmp_path)
     write_pages(run, None, tmp_path / "report")
     assert episode_file(tmp_path / "report", 0)["cameras"] == []
-    assert len(episode_file(tmp_path / "report", 0)["curves"][0]["mean"]) == 40
+    assert len(episode_file(tmp_path / "report", 0)["curves"][0]["now"]["mean"]) == 40
     assert not (tmp_path / "report" / "videos").exists()
 
 
@@ -217,7 +217,7 @@ def test_another_run_in_the_same_folder_leaves_nothing_of_the_first(tmp_path):
     write_run(other)
     write_pages(other, its_rollouts, report)
     assert [file.name for file in (report / "data" / "episodes").iterdir()] == ["000000.js"]
-    assert len(episode_file(report, 0)["curves"][0]["mean"]) == 30
+    assert len(episode_file(report, 0)["curves"][0]["now"]["mean"]) == 30
     videos = [file.name for file in (report / "videos").iterdir()]
     assert len(videos) == 3
     assert "mine.mp4" in videos
@@ -395,7 +395,9 @@ def test_one_episode_of_one_frame(tmp_path):
         [drawn_episode("only", 1, shapes={"front": (16, 16)})], {"td": [np.zeros((1, 1))]}, tmp_path
     )
     write_pages(run, rollouts, tmp_path / "report")
-    assert episode_file(tmp_path / "report", 0)["curves"] == [{"mean": [-10000]}]
+    assert episode_file(tmp_path / "report", 0)["curves"] == [
+        {"now": {"mean": [-10000]}, "hindsight": {"mean": [-10000]}}
+    ]
 
 
 def test_an_infinity_would_be_an_error_and_no_broken_page():

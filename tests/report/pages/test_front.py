@@ -64,7 +64,7 @@ def test_outcomes_are_counted_with_an_interval():
 def test_a_failure_is_no_time_out():
     answer = front_page(run_of([SUCCESS, TIME_OUT, FAILURE, FAILURE]))["answer"]
     assert answer["counts"] == {"success": 1, "time_out": 1, "failure": 2}
-    assert answer["on_their_way"]["total"] == 1
+    assert sum(len(ids) for ids in answer["late"].values()) == 1
 
 
 @pytest.mark.parametrize(
@@ -89,15 +89,28 @@ def test_without_a_success_the_steps_are_not_known_and_it_says_why():
     assert (steps["median"], steps["reason"]) == (None, "no episode succeeded")
 
 
-def test_time_outs_are_named_nearest_first_and_never_comes_last():
-    outcomes = [TIME_OUT, SUCCESS, TIME_OUT, TIME_OUT, TIME_OUT]
-    ends = [far(30), countdown(5), far(7), far(np.inf), far(90)]
-    front = front_page(run_of(outcomes, steps={"td": ends}, standard_horizon=50))
-    late = front["answer"]["on_their_way"]
-    assert (late["nearest"], late["stuck"]) == (["2", "0"], ["4", "3"])
-    assert (late["count"], late["total"]) == (2, 4)
-    # The longest episode has four steps: none is as near as that.
-    assert front["answer"]["more_time"]["value"] == 0.2
+def test_time_outs_are_named_by_verdict_the_likeliest_first():
+    """A chance is the share of ten seeds that see success within four steps, the own clock."""
+    outcomes = [TIME_OUT, SUCCESS, TIME_OUT, TIME_OUT, TIME_OUT, TIME_OUT]
+
+    def seen_by(count):
+        return np.where(np.arange(10)[:, None] < count, 4.0, np.inf) * np.ones((1, 5))
+
+    said = [seen_by(2), countdown(5, seeds=10), seen_by(9), seen_by(0), seen_by(5), seen_by(10)]
+    run = run_of(outcomes, steps={"td": said})
+    answer = front_page(run)["answer"]
+    assert answer["late"] == {
+        "on_its_way": ["5", "2"],
+        "stuck": ["0", "3"],
+        "cannot_tell": ["4"],
+    }
+    assert answer["verdicts"] == {"on_its_way_from": 0.8, "stuck_up_to": 0.2}
+    # Of five time-outs 0.2 + 0.9 + 0 + 0.5 + 1 are expected, and of six episodes one more.
+    assert answer["share"]["value"] == pytest.approx(0.52)
+    assert answer["more_time"]["value"] == pytest.approx(3.6 / 6)
+    twice = run.scores.policy.more_time.twice
+    assert answer["more_time"]["low"] == pytest.approx(twice.rate_interval.low, abs=1e-6)
+    assert answer["share"]["high"] == pytest.approx(twice.share_interval.high, abs=1e-6)
 
 
 def test_a_doubt_is_told_in_the_words_of_the_summary():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from goalward.metrics.doubts import Doubt, DoubtKind
+from goalward.metrics.doubts import Doubt, DoubtKind, WrongShare
 from goalward.metrics.score import Interval, Score
 from goalward.metrics.truth.errors import TruthError
 from goalward.report.words.blocks import plain_text
@@ -34,6 +34,23 @@ BIAS = TruthError(Score(-0.42), Score(0.06), Interval(-0.55, -0.3))
             ),
             "the truth of some frames shows them too optimistic in time-outs (-0.42; 95 % interval "
             "-0.55 to -0.30); of the true futures 60 % reach the goal.",
+        ),
+        (
+            Doubt(
+                *("td", DoubtKind.CONTRADICTED, 24, Score(0.7), Interval(0.6, 0.8)),
+                share=WrongShare(0.2, Interval(0.1, 0.35), 0.5, Interval(0.4, 0.6), True),
+            ),
+            "where the clock ran out, and given it again, 50 % (40 % to 60 %) of the true futures "
+            "reach the goal, where 20 % (10 % to 35 %) are expected.",
+        ),
+        (
+            Doubt(
+                *("td", DoubtKind.CONTRADICTED, 24, Score(0.7), Interval(0.6, 0.8), BIAS),
+                share=WrongShare(0.2, Interval(0.1, 0.35), 0.5, Interval(0.4, 0.6), False),
+            ),
+            "from frames of time-outs 50 % (40 % to 60 %) of the true futures reach the goal, "
+            "where 20 % (10 % to 35 %) are expected; the truth of some frames shows them too "
+            "optimistic in time-outs (-0.42; 95 % interval -0.55 to -0.30).",
         ),
     ],
 )

@@ -67,11 +67,61 @@ def test_too_few_episodes_cannot_be_checked():
     assert "cannot be checked with 2 held-out episodes" in words(knowing, num_episodes=2)
 
 
-def test_stuck_is_not_at_odds_with_twice_the_time():
-    """Further than the standard horizon may still be nearer than one more time limit."""
-    text = words(knowing)
-    assert "0 *on their way* (at most 9 steps to go at the end) and 12 *stuck*" in text
-    assert "0 of 12 look no further than 9 more steps from the goal" in text
+def test_more_time_is_told_with_how_sure_it_is():
+    """Ten seeds; of four time-outs 9, 5, 1 and 1 of ten seeds see success in the time they had."""
+    run = run_of_chances([0.9, 0.5, 0.1, 0.1])
+    twice = run.scores.policy.more_time.twice
+    span = "95 % interval {:.0f} % to {:.0f} %"
+    rate, share = (
+        span.format(100 * one.low, 100 * one.high)
+        for one in (twice.rate_interval, twice.share_interval)
+    )
+    text = summary(run)
+    assert (
+        f"**With twice the time** about 70 % ({rate}) are expected to succeed: of the 4 that timed "
+        f"out about 2 (40 %; {share}), each given its own clock again.\n"
+    ) in text
+    assert (
+        ": of 4 held out, 1 *on their way* (a chance of at least 80 % with their own clock again), "
+        "2 *stuck* (at most 20 %); 1 in between, of which nobody can tell. On their way: 4. "
+        "Stuck: 6, 7.\n"
+    ) in text
+    # No seed sees success sooner than in the nine steps that each of them had, or later.
+    assert "With other amounts of time: 50 % with a quarter more, 50 % with half more, 70 %" in text
+    assert "would" not in text
+
+
+def test_episodes_that_were_learned_from_are_not_judged_by_what_was_learned():
+    text = summary(run_of_chances([0.9, 0.5, 0.1, 0.1], learned_from=("6", "7")))
+    assert "of the 4 that timed out about 3 (70 %; " in text
+    assert "each given its own clock again, judged by the 2 that were held out." in text
+    assert ": of 2 held out, 1 *on their way*" in text
+
+
+def test_methods_that_disagree_are_named_with_what_they_say():
+    others = {"near": [1.0] * 4, "far": [0.0] * 4, "like it": [0.4] * 4}
+    text = summary(run_of_chances([0.4] * 4, **others))
+    told = " Not so by `near` (100 %), `far` (0 %): their share lies outside that interval."
+    assert told in text
+    assert "`like it` (" not in text
+    assert "Not so by" not in summary(run_of_chances([0.4] * 4))
+
+
+def run_of_chances(chances, learned_from=(), **others):
+    """Four successes, then time-outs; a chance is the share of ten seeds that see success."""
+    outcomes = [Outcome.SUCCESS] * 4 + [Outcome.TIME_OUT] * len(chances)
+    episodes = [drawn_episode(str(i), LENGTH, outcome=one) for i, one in enumerate(outcomes)]
+
+    def said(chance):
+        seen = np.arange(10)[:, None] < round(10 * chance)
+        return np.where(seen, LENGTH - 1.0, np.inf) * np.ones((1, LENGTH))
+
+    successes = [np.tile(np.arange(LENGTH)[::-1], (10, 1)).astype(float)] * 4
+    steps = {
+        name: successes + [said(chance) for chance in by_episode]
+        for name, by_episode in {"liveness": chances, **others}.items()
+    }
+    return drawn_run(episodes, steps, learned_from=learned_from)[0]
 
 
 def test_names_show_as_they_are():

@@ -3,19 +3,22 @@
 import csv
 import io
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import goalward
-from goalward.metrics.truth.card import truth_card
+from goalward.metrics.score import Interval, Score
+from goalward.metrics.truth.card import ClockEndTruth, truth_card
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import known_frames
 from goalward.report.figures.truth import truth_figure
 from goalward.report.words.rendering import spans_markdown
 from goalward.report.words.truth import truth_paragraphs
 from goalward.report.words.truth_table import chance_table, truth_csv, value_table
+from goalward.values.chances import chances_of_values
 from goalward.values.table import ValueTable
 
 INF = math.inf
@@ -55,7 +58,8 @@ def card_of(steps_by_method, num_episodes=12, num_seeds=2, branches=None):
         steps_to_goal=steps,
     )
     known = known_frames(truth, rollouts, np.ones(num_episodes, dtype=bool))
-    return truth_card(values, known, discount=DISCOUNT, standard_horizon=2)
+    chances = chances_of_values(values, np.arange(13))
+    return truth_card(values, chances, known, discount=DISCOUNT, standard_horizon=2)
 
 
 # True values 3/8 and 7/8; 1 - 2 * (1/2)^k of k = 2: 1/2, of k = 4: 7/8, of k = 1: 0.
@@ -109,7 +113,8 @@ def test_csv_has_every_figure_once():
     keys = [(row["method"], row["frames_of"], row["quantity"]) for row in rows]
     assert len(set(keys)) == len(keys)
     # Value, three horizons of two errors each, two correlations, the root; two methods, and noise.
-    assert len(rows) == 3 * (2 * (2 + 2 * 4 + 2 + 1) + 1)
+    # Then the Brier scores of both, and that of the base rate.
+    assert len(rows) == 3 * (2 * (2 + 2 * 4 + 2 + 1) + 1) + 3
     found = next(row for row in rows if row["quantity"] == "value_bias")
     assert found["method"] == "td"
     assert float(found["low"]) < float(found["mean"]) < float(found["high"])
@@ -142,6 +147,44 @@ def test_words_name_the_closest_and_those_it_beats():
     assert "It is nearer than `mc` (0.06), `mc_2` (0.62) (paired tests" in text
     assert "The values of `td` are too pessimistic on average (+0.06" in text
     assert "From frames of timed-out episodes 50 % (40 % to 60 %) of the futures" in text
+
+
+def test_chances_against_who_does_not_look():
+    """A quarter of the futures is there within 2 steps; mc_2 always says so, td hardly ever.
+
+    td says a half of the first episode, of whose futures a half is there, and never else: over 12
+    episodes (1/4 + 5 * 1/2) / 12. mc_2: 3/4.
+    """
+    card = card_of(TWO)
+    assert card.base_rate_brier.value == pytest.approx(3 / 16)
+    text = said(card)
+    assert "within 2 steps, against single futures (Brier score, less is better): `td` " in text
+    assert "`td` 0.229, `mc_2` 0.750; always saying the share that succeeds 0.188." in text
+    table = chance_table(card)
+    assert table.columns[-2] == "Brier, 2 steps"
+    assert dict(table.rows)["td"][-2].mean == pytest.approx(0.22916667)
+    assert "always saying the share of them that succeed has 0.188." in table.markdown()
+    rows = list(csv.DictReader(io.StringIO(truth_csv(card))))
+    found = {row["method"]: row["mean"] for row in rows if row["quantity"] == "brier"}
+    assert found == {"base rate": "0.1875", "td": "0.229167", "mc_2": "0.75"}
+
+
+def test_where_the_clock_ran_out_words_table_and_csv_have_one_number():
+    card = card_of(TWO)
+    late = ClockEndTruth(24, Score(0.5), Interval(0.4, 0.6), {"td": Score(0.62), "mc_2": Score(0)})
+    card = replace(card, clock_end=late)
+    assert (
+        "Of 24 episodes that timed out, put back to where the clock ran out and given it again, "
+        "50 % (40 % to 60 %) of the futures reach the goal. Expected: `td` 62 %, `mc_2` 0 %."
+    ) in said(card)
+    assert "From frames of timed-out" not in said(card)
+    table = chance_table(card)
+    assert table.columns[-1] == "share at the clock's end"
+    cells = {name: row[-1].mean for name, row in table.rows}
+    assert cells == {"td": 0.62, "mc_2": 0, "perfect": 0.5}
+    rows = list(csv.DictReader(io.StringIO(truth_csv(card))))
+    found = {row["method"]: row["mean"] for row in rows if row["quantity"] == "share_at_goal"}
+    assert found == {"perfect": "0.5", "td": "0.62", "mc_2": "0"}
 
 
 def test_words_do_not_claim_what_is_not_known():

@@ -18,7 +18,8 @@ from goalward.rollouts.endings import Endings, FloatArray
 class CardRow:
     """One score: of each seed, over seeds, and its interval over seeds and episodes.
 
-    The interval of a median is over episodes alone.
+    The interval of a median is over episodes alone. A score of chances has one seed, as all seeds
+    of a method are one answer there.
     """
 
     by_seed: tuple[Score, ...]
@@ -32,13 +33,15 @@ def scorecard(
     horizon: int,
     *,
     training: tuple[FloatArray, Endings] | None = None,
+    chance: FloatArray | None = None,
     pool: Pool = "frames",
     kinds: Mapping[str, ScoreKind] = SCORES,
 ) -> dict[str, CardRow]:
     """All scores of one method from its predicted steps, (seeds, frames).
 
     `training` holds the predicted steps and the endings of the training episodes; without it there
-    is no composite at the best threshold. The keys are those of the table of scores.
+    is no composite at the best threshold. `chance` (frames,) is that of success within the horizon.
+    The keys are those of the table of scores.
 
     >>> import numpy as np
     >>> endings = Endings(np.array([3, 6, 8, 10]), np.array([2, 2, -1, -1]))
@@ -48,7 +51,7 @@ def scorecard(
     0.792 not defined: no training episodes were given
     """
     learned = None if training is None else Predictions(*training, horizon, pool=pool)
-    predictions = Predictions(steps, endings, horizon, learned, pool)
+    predictions = Predictions(steps, endings, horizon, learned, pool, chance)
     num_seeds = len(predictions.steps)
     return {name: _card_row(kind.function(predictions), num_seeds) for name, kind in kinds.items()}
 

@@ -16,7 +16,8 @@ class Predictions:
 
     `steps` (seeds, frames) are predicted steps to the goal, inf for never; `horizon` is the task's
     standard horizon. `training` are the predictions of the same seeds on the episodes they learned
-    from, None where nobody knows them.
+    from, None where nobody knows them. `chance` (frames,) is how likely the method, all seeds of
+    it, holds success within the horizon; None where it was not asked.
     """
 
     steps: FloatArray
@@ -24,6 +25,7 @@ class Predictions:
     horizon: int
     training: "Predictions | None" = None
     pool: Pool = "frames"
+    chance: FloatArray | None = None
 
     def __post_init__(self) -> None:
         steps = np.atleast_2d(self.endings.per_frame(self.steps))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from goalward.metrics.scores.censored_brier import base_rate_brier, censored_brier
 from goalward.metrics.scores.movement import forward_share, median_setback
 from goalward.metrics.scores.paper_metrics import composite_share, failure_share, success_share
 from goalward.metrics.scores.predictions import Predictions
@@ -29,6 +30,7 @@ class ScoreKind:
     `function` gives the score of every seed, or the reason in words why there is none. `better`
     is None where neither way is better for every policy: a setback may be a true one. `tested`
     scores are compared between methods. `places` are where it stands besides the table of all.
+    `of_chances`: made from the one chance of success that all seeds give, not seed by seed.
     """
 
     name: str
@@ -39,6 +41,7 @@ class ScoreKind:
     better: Better | None = None
     tested: bool = False
     places: frozenset[Place] = frozenset()
+    of_chances: bool = False
 
     @property
     def digits(self) -> int:
@@ -155,7 +158,35 @@ SCORES: Mapping[str, ScoreKind] = table_of(
         function=lambda p: median_setback(p.moves, ~p.endings.success),
         unit="steps",
     ),
+    ScoreKind(
+        name="brier",
+        shown="brier",
+        meaning="mean squared error of the chance of success within the standard horizon",
+        function=lambda p: censored_brier(p.chance, p.endings, p.horizon),
+        unit="share",
+        better="lower",
+        places=_SUMMARY,
+        of_chances=True,
+    ),
+    ScoreKind(
+        name="brier_of_base_rate",
+        shown="brier of base rate",
+        meaning="the same for who always says the share of frames that succeed in time",
+        function=lambda p: base_rate_brier(p.chance, p.endings, p.horizon),
+        unit="share",
+        places=_SUMMARY,
+        of_chances=True,
+    ),
 )
+
+
+def scores_by_seed(kinds: Mapping[str, ScoreKind] = SCORES) -> Mapping[str, ScoreKind]:
+    """The scores that every seed has of its own, in the order of the table.
+
+    >>> set(SCORES) - set(scores_by_seed()) == {"brier", "brier_of_base_rate"}
+    True
+    """
+    return {name: kind for name, kind in kinds.items() if not kind.of_chances}
 
 
 def scores_shown(place: Place, kinds: Mapping[str, ScoreKind] = SCORES) -> Mapping[str, ScoreKind]:

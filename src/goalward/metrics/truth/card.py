@@ -16,7 +16,7 @@ from goalward.metrics.scores.calibration import Calibration, calibration
 from goalward.metrics.scores.card import CardRow
 from goalward.metrics.truth.correlation import pearson, spearman
 from goalward.metrics.truth.errors import TruthScores, truth_scores
-from goalward.metrics.truth.frame_truth import TrueNumbers
+from goalward.metrics.truth.frame_truth import FrameTruth, TrueNumbers
 from goalward.metrics.truth.known_frames import ALL, KnownFrames
 from goalward.metrics.uncertainty.intervals import over_episodes, zero_test
 from goalward.metrics.uncertainty.significance import (
@@ -27,7 +27,9 @@ from goalward.metrics.uncertainty.significance import (
 )
 from goalward.metrics.uncertainty.weighing import mean_by_episode
 from goalward.rollouts.endings import FloatArray
+from goalward.rollouts.episode import Outcome
 from goalward.targets.liveness import liveness_value
+from goalward.values.chances import ChanceTable
 from goalward.values.table import ValueTable
 
 # A normal number of standard deviation 1 is this far from 0 on average.
@@ -74,13 +76,30 @@ class GroupTruth:
 class MethodTruth:
     """One method against the truth: by group of frames, its calibration, and frame by frame.
 
-    `predicted` is the mean value over seeds, (frames,). The predicted chance to succeed within
-    the standard horizon is the share of seeds that see it coming.
+    `predicted` is the mean value over seeds, (frames,). Chances are one answer, the mean over
+    seeds and their networks. `brier` is the mean squared error of the chance to succeed within the
+    standard horizon against every single future (1 or 0), `calibration` against the share of them.
     """
 
     by_group: Mapping[str, Closeness]
     calibration: Calibration
     predicted: FloatArray
+    brier: Score
+    brier_interval: Interval
+
+
+@dataclass(frozen=True, eq=False)
+class ClockEndTruth:
+    """What is true where the clock ran out: the last frames of time-outs, given their clock again.
+
+    `measured` is the share of futures that reach the goal within each episode's own clock, or the
+    cap where that is less; `predicted` the mean chance that every method gave them.
+    """
+
+    num_frames: int
+    measured: Score
+    measured_interval: Interval
+    predicted: Mapping[str, Score]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +108,9 @@ class TruthCard:
 
     `tests` (group -> tests) compare the absolute errors of value in pairs, on the same frames,
     over seeds and episodes. Of `horizons` all are within what branches were run for, and so is
-    `standard_horizon`, the one calibration is about.
+    `standard_horizon`, the one calibration is about. `base_rate_brier` is the Brier score of who
+    says everywhere the share of all futures that succeed in that time. `clock_end` is None where no
+    last frame of a time-out was measured.
     """
 
     discount: float
@@ -102,6 +123,8 @@ class TruthCard:
     groups: Mapping[str, GroupTruth]
     methods: Mapping[str, MethodTruth]
     tests: Mapping[str, MethodTests]
+    base_rate_brier: Score
+    clock_end: ClockEndTruth | None = None
 
     def closest(self) -> tuple[str, ...]:
         """The methods by their mean absolute error of value on all frames, the least first."""
@@ -110,7 +133,12 @@ class TruthCard:
 
 
 def truth_card(
-    values: ValueTable, known: KnownFrames, *, discount: float, standard_horizon: int
+    values: ValueTable,
+    chances: ChanceTable,
+    known: KnownFrames,
+    *,
+    discount: float,
+    standard_horizon: int,
 ) -> TruthCard:
     """Compare every method with the truth on the frames where it is known."""
     if known.num_frames == 0:
@@ -126,8 +154,10 @@ def truth_card(
     }
     predicted = {method: liveness_value(found, discount) for method, found in steps.items()}
     methods: dict[str, MethodTruth] = {}
-    for method, found in steps.items():
-        reached = {horizon: (found <= horizon).astype(np.float64) for horizon in horizons}
+    for method in steps:
+        chance = {
+            horizon: chances.within_steps(method, horizon)[known.position] for horizon in horizons
+        }
         by_group: dict[str, Closeness] = {}
         for name, chosen in groups.items():
             episode = known.episode[chosen]
@@ -136,7 +166,7 @@ def truth_card(
                 value=truth_scores(value, true, episode),
                 within={
                     horizon: truth_scores(
-                        reached[horizon][:, chosen], true_within[horizon].mean[chosen], episode
+                        chance[horizon][chosen], true_within[horizon].mean[chosen], episode
                     )
                     for horizon in horizons
                 },
@@ -144,14 +174,15 @@ def truth_card(
                 spearman=spearman(value, true, episode),
                 pearson=pearson(value, true, episode),
             )
+        errors = _branch_errors(chance[standard_horizon], truth, standard_horizon)
         methods[method] = MethodTruth(
             by_group=by_group,
             calibration=calibration(
-                reached[standard_horizon].mean(axis=0),
-                true_within[standard_horizon].mean,
-                known.episode,
+                chance[standard_horizon], true_within[standard_horizon].mean, known.episode
             ),
             predicted=predicted[method].mean(axis=0),
+            brier=Score(float(errors.mean())),
+            brier_interval=over_episodes(mean_by_episode(errors, known.episode, scale="share")),
         )
     sizes = {method: np.abs(found - true_value.mean) for method, found in predicted.items()}
     return TruthCard(
@@ -172,6 +203,48 @@ def truth_card(
                 {method: size[:, chosen] for method, size in sizes.items()}, known.episode[chosen]
             )
             for name, chosen in groups.items()
+        },
+        base_rate_brier=_base_rate_brier(truth, standard_horizon),
+        clock_end=_clock_end(chances, known),
+    )
+
+
+def chance_steps(standard_horizon: int) -> tuple[int, ...]:
+    """Numbers of steps that chances should be told at, as the truth is compared at them."""
+    return _horizons(standard_horizon, cap=2 * standard_horizon)
+
+
+def _branch_errors(chance: FloatArray, truth: FrameTruth, num_steps: int) -> FloatArray:
+    """(chance - whether a future is there by then)^2, the mean over each frame's: (frames,)."""
+    share = truth.success_within(num_steps).mean
+    # Of ones and zeros with this mean.
+    return (chance - share) ** 2 + share * (1 - share)
+
+
+def _base_rate_brier(truth: FrameTruth, num_steps: int) -> Score:
+    share = truth.success_within(num_steps).mean
+    everywhere = np.full(len(share), share.mean())
+    return Score(float(_branch_errors(everywhere, truth, num_steps).mean()))
+
+
+def _clock_end(chances: ChanceTable, known: KnownFrames) -> ClockEndTruth | None:
+    last = known.position == chances.episode_ends[known.episode] - 1
+    chosen = np.flatnonzero(last & (np.array(known.outcome) == Outcome.TIME_OUT))
+    if len(chosen) == 0:
+        return None
+    episode, position = known.episode[chosen], known.position[chosen]
+    num_steps = np.minimum(chances.clocks, known.truth.cap)
+    branches = known.truth.steps[chosen]
+    within = np.where(np.isnan(branches), np.nan, branches <= num_steps[episode][:, None])
+    share = np.nanmean(within, axis=1)
+    by_frame = np.repeat(num_steps, chances.clocks + 1)
+    return ClockEndTruth(
+        num_frames=len(chosen),
+        measured=Score(float(share.mean())),
+        measured_interval=over_episodes(mean_by_episode(share, episode, scale="share")),
+        predicted={
+            method: Score(float(chances.within_steps(method, by_frame)[position].mean()))
+            for method in chances.methods
         },
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -19,6 +20,8 @@ from goalward.values.events import Event
 _SMALL = FONT_SIZE - 1.5
 # The least distance of two labels on an axis.
 _TICK_GAP_INCHES = 0.13
+# The value beside hindsight.
+_AT_THE_TIME: dict[str, Any] = {"linewidth": 0.7, "alpha": 0.75, "linestyle": (0, (4, 1.5))}
 # A thick line through as many would be a smear.
 _MANY_FRAMES = 1000
 
@@ -39,14 +42,17 @@ def draw_curves(
     events: Sequence[Event],
     truth: Sequence[KnownValue],
 ) -> None:
-    """The curves of each method into axes that are `height` inches high."""
+    """The curves of each method in hindsight into axes that are `height` inches high.
+
+    Of the first method there is the value too, what could be said at the time, as a dashed line.
+    """
     looks = looks_of([one.method for one in curves])
     for position, one in enumerate(curves):
         frames = np.arange(len(one.value))
         colour, is_first = looks[one.method].colour, position == 0
         axes.plot(
             frames,
-            one.value,
+            one.hindsight,
             color=colour,
             linewidth=0.7 if not is_first else 1.5 if len(frames) <= _MANY_FRAMES else 0.9,
             alpha=1.0 if is_first else 0.8,
@@ -55,8 +61,11 @@ def draw_curves(
             markersize=3 if is_first else 2,
             zorder=4 if is_first else 2.5,
         )
+        if is_first:
+            axes.plot(frames, one.value, color=colour, zorder=3, **_AT_THE_TIME)
         if is_first and len(one.by_seed) > 1:
-            low, high = np.clip([one.value - one.spread, one.value + one.spread], -1, 1)
+            band = one.hindsight_spread
+            low, high = np.clip([one.hindsight - band, one.hindsight + band], -1, 1)
             if len(frames) == 1:
                 axes.plot([0, 0], [low[0], high[0]], color=colour, alpha=0.4, linewidth=3)
             axes.fill_between(frames, low, high, color=colour, alpha=0.2, linewidth=0, zorder=2)
@@ -78,7 +87,9 @@ def draw_curves(
     longest = max(len(one.value) for one in curves)
     margin = max(0.015 * (longest - 1), 0.5 if longest == 1 else 0.0)
     axes.set(xlim=(-margin, longest - 1 + margin), ylim=(-1.06, 1.06))
-    axes.set(xlabel="frame", ylabel="value (-1 goal, 1 never)", yticks=[-1, -0.5, 0, 0.5, 1])
+    axes.set(
+        xlabel="frame", ylabel="hindsight value (-1 goal, 1 never)", yticks=[-1, -0.5, 0, 0.5, 1]
+    )
     plain_axes(axes)
     axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
     if longest == 1:
@@ -129,8 +140,10 @@ def curve_handles(
         label = short_name(one.method)
         if position == 0 and len(one.by_seed) > 1:
             label = f"{label} ± s.d."
-        width = 0.9 if position else 1.6
-        handles.append(Line2D([], [], color=looks[one.method].colour, lw=width, label=label))
+        width, colour = 0.9 if position else 1.6, looks[one.method].colour
+        handles.append(Line2D([], [], color=colour, lw=width, label=label))
+        if position == 0:
+            handles.append(Line2D([], [], color=colour, label="at the time", **_AT_THE_TIME))
     if truth:
         handles.append(
             Line2D([], [], color=TRUTH_COLOUR, marker="D", ms=3, lw=0, label="truth ± 2 s.e.")

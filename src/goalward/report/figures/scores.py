@@ -92,7 +92,9 @@ def reliability_figure(calibrations: Mapping[str, Calibration]) -> Figure:
     looks = looks_of(list(calibrations))
     for axes, (name, found) in zip(panels, calibrations.items(), strict=False):
         _draw_reliability(axes, found, looks[name].colour)
-        words = f"Brier {found.brier}" if found.brier.defined else "not defined"
+        # Not the Brier score of these frames: the one in the tables is of all frames.
+        error = found.expected_error
+        words = f"calibration error {error}" if error.defined else "not defined"
         title = f"{short_name(name)}\n{words}"
         axes.set_title(title, fontsize=FONT_SIZE, color=TEXT_COLOUR)
     for axes in panels[len(calibrations) :]:

@@ -65,8 +65,10 @@ def episode_curves(
 ) -> dict[str, Any]:
     """One episode: for each method the mean value over seeds, the lowest and the highest seed.
 
-    `curves` are those of each method. They are written as whole numbers (see VALUE_SCALE), each as
-    its difference from the one before: half the size. With one seed there is a mean alone.
+    What could be said at each frame is under `now`, what the recording says of it under
+    `hindsight`. `curves` are those of each method. They are written as whole numbers (see
+    VALUE_SCALE), each as its difference from the one before: half the size. With one seed there is
+    a mean alone.
     """
     episode, frames = run.episodes[position], run.frames_of(position)
     return {
@@ -84,12 +86,19 @@ def episode_curves(
     }
 
 
-def _curve(part: Curves) -> dict[str, list[int]]:
-    curve = {"mean": whole_differences(part.value)}
-    if len(part.by_seed) > 1:
-        curve["low"] = whole_differences(part.by_seed.min(axis=0))
-        curve["high"] = whole_differences(part.by_seed.max(axis=0))
-    return curve
+def _curve(part: Curves) -> dict[str, dict[str, list[int]]]:
+    return {
+        "now": _line(part.value, part.by_seed),
+        "hindsight": _line(part.hindsight, part.hindsight_by_seed),
+    }
+
+
+def _line(mean: FloatArray, by_seed: FloatArray) -> dict[str, list[int]]:
+    line = {"mean": whole_differences(mean)}
+    if len(by_seed) > 1:
+        line["low"] = whole_differences(by_seed.min(axis=0))
+        line["high"] = whole_differences(by_seed.max(axis=0))
+    return line
 
 
 def _event(event: Event, ceiling: float) -> dict[str, Any]:

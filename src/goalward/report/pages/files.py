@@ -29,7 +29,7 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.video.browser import DEFAULT_FPS
 from goalward.runs.run import Run
 from goalward.runs.stored import open_run
-from goalward.values.events import EventKind
+from goalward.values.events import EVENTS_OF, EventKind
 
 _log = logging.getLogger("goalward.report")
 
@@ -229,6 +229,7 @@ class _Site:
                 }
                 for found in self.watch
             ],
+            "events_of": EVENTS_OF,
             "event_kinds": list(EventKind),
             "event_words": {
                 kind: {"one": EVENT_LOOKS[kind].word, "many": EVENT_LOOKS[kind].plural}

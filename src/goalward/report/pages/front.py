@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from goalward.metrics.evaluation_scores import EvaluationScores
+from goalward.metrics.more_time import ON_ITS_WAY_FROM, STUCK_UP_TO
 from goalward.metrics.policy_answers import rate
 from goalward.metrics.scores.calibration import Calibration
 from goalward.metrics.scores.table import SCORES
@@ -15,7 +16,7 @@ from goalward.report.pages.numbers import estimate, number, share
 from goalward.report.pages.training import training_stages
 from goalward.report.words.rendering import page_sections, page_spans
 from goalward.report.words.summary import (
-    nearest_and_stuck,
+    late_ids,
     silence_about_time_outs,
     summary_document,
 )
@@ -65,7 +66,6 @@ def front_page(run: Run) -> dict[str, Any]:
 def _answer(run: Run) -> dict[str, Any]:
     policy = run.scores.policy
     steps, more = policy.steps, policy.more_time
-    nearest, stuck = nearest_and_stuck(run)
     return {
         "success": share(policy.success),
         "counts": {
@@ -74,8 +74,10 @@ def _answer(run: Run) -> dict[str, Any]:
             Outcome.FAILURE: policy.num_failure,
         },
         "silence": silence_about_time_outs(run),
-        "more_time": estimate(more.value, more.interval),
-        "on_their_way": share(policy.time_outs.on_their_way) | {"nearest": nearest, "stuck": stuck},
+        "more_time": estimate(more.twice.rate, more.twice.rate_interval),
+        "share": estimate(more.twice.share, more.twice.share_interval),
+        "late": {str(verdict): ids for verdict, ids in late_ids(run).items()},
+        "verdicts": {"on_its_way_from": ON_ITS_WAY_FROM, "stuck_up_to": STUCK_UP_TO},
         "steps": {
             "median": number(steps.median.value),
             "quarter": number(steps.quarter.value),

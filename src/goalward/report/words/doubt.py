@@ -1,6 +1,6 @@
 """Why nobody should rely on what the values say of time-outs, in words."""
 
-from goalward.metrics.doubts import CHANCE, Doubt, DoubtKind
+from goalward.metrics.doubts import CHANCE, Doubt, DoubtKind, WrongShare
 from goalward.metrics.score import Interval, Score
 from goalward.report.words.blocks import Spans, code, spans, strong
 from goalward.report.words.truth import bias_words
@@ -24,11 +24,29 @@ def _why(doubt: Doubt) -> str:
                 f"coin (AUROC {_auroc(doubt.auroc, doubt.auroc_interval)}; a coin has {CHANCE:.2f})"
             )
         case DoubtKind.CONTRADICTED:
-            assert doubt.bias is not None
-            return (
-                f"the truth of some frames shows them {bias_words(doubt.bias, 'in time-outs')}"
-                f"{_futures(doubt.futures_at_goal)}"
-            )
+            told = [] if doubt.share is None else [_share(doubt.share)]
+            if doubt.bias is not None:
+                told.append(
+                    f"the truth of some frames shows them {bias_words(doubt.bias, 'in time-outs')}"
+                    f"{_futures(doubt.futures_at_goal)}"
+                )
+            return "; ".join(told)
+
+
+def _share(share: WrongShare) -> str:
+    if share.at_clock_end:
+        where = "where the clock ran out, and given it again,"
+    else:
+        where = "from frames of time-outs"
+    return (
+        f"{where} {100 * share.measured:.0f} % ({_percents(share.measured_interval)}) of the true "
+        f"futures reach the goal, where {100 * share.expected:.0f} % "
+        f"({_percents(share.expected_interval)}) are expected"
+    )
+
+
+def _percents(interval: Interval) -> str:
+    return f"{100 * (interval.low or 0.0):.0f} % to {100 * (interval.high or 0.0):.0f} %"
 
 
 def _auroc(auroc: Score, interval: Interval) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from goalward.errors import argument
 from goalward.looks import EVENT_LOOKS
+from goalward.metrics.more_time import ON_ITS_WAY_FROM, STUCK_UP_TO, Verdict
 from goalward.metrics.policy_answers import Rate
 from goalward.metrics.score import Interval
 from goalward.metrics.scores.card import CardRow
@@ -108,9 +109,9 @@ def silence_about_time_outs(run: Run) -> str:
         return "No episode timed out, so more time would change nothing."
     if policy.success.count == 0:
         return (
-            "No episode succeeded: no value can say whether those that timed out were on their way."
+            "No episode succeeded: nothing can say whether those that timed out were on their way."
         )
-    if policy.time_outs.on_their_way.total == 0:
+    if not policy.more_time.late:
         more = argument("folds")
         return f"No timed-out episode was held out; more episodes or {more} would help."
     return ""
@@ -120,47 +121,83 @@ def _time_out_blocks(run: Run) -> list[Block]:
     silence = silence_about_time_outs(run)
     if silence:
         return [paragraph(silence)]
-    scores, late = run.scores, run.scores.policy.time_outs
-    stuck = late.on_their_way.total - late.on_their_way.count
-    blocks: list[Block] = [
-        paragraph(
-            strong("Timed-out episodes"),
-            f": of {late.on_their_way.total} held out, the value calls {late.on_their_way.count} ",
-            em("on their way"),
-            f" (at most {scores.standard_horizon} steps to go at the end) and {stuck} ",
-            em("stuck"),
-            f"; share on their way {_rate(late.on_their_way)}.",
-            *(
-                f" {kind}: {some_of(ids, most=10)}."
-                for kind, ids in zip(("On their way", "Stuck"), nearest_and_stuck(run), strict=True)
-                if ids
-            ),
-            role="answer",
-        )
-    ]
-    more = scores.policy.more_time
-    if more.value.value is not None:
-        blocks.append(
-            paragraph(
-                strong("With twice the time"),
-                f" the success rate would be about {percent(more.value.value)} "
-                f"({_span(more.interval)}, if the values are right): {late.in_time.count} of "
-                f"{late.in_time.total} look no further than {scores.time_limit} more steps from "
-                "the goal.",
-                role="answer",
-            )
-        )
-    return [*blocks, *doubt_paragraphs(run)]
+    return [_twice_block(run), *_curve_blocks(run), _late_block(run), *doubt_paragraphs(run)]
 
 
-def nearest_and_stuck(run: Run) -> tuple[list[str], list[str]]:
-    """Ids of held-out time-outs that look on their way and of those stuck, nearest first."""
-    scores, late = run.scores, run.scores.policy.time_outs
-    ends = sorted(zip(late.steps_to_go, late.episodes, strict=True))
-    ids = [(steps <= scores.standard_horizon, run.episodes[i].id) for steps, i in ends]
-    return [name for is_near, name in ids if is_near], [
-        name for is_near, name in ids if not is_near
+def _twice_block(run: Run) -> Block:
+    policy = run.scores.policy
+    more, twice = policy.more_time, policy.more_time.twice
+    share = twice.share.value or 0.0
+    num_held_out = len(more.late)
+    judged = ""
+    if num_held_out < policy.num_time_out:
+        judged = f", judged by the {num_held_out} that were held out"
+    disagreeing = [
+        spans(code(other.method), f" ({percent(other.share)})")
+        for other in more.others
+        if other.disagrees
     ]
+    others = ()
+    if disagreeing:
+        others = (" Not so by ", listed(disagreeing), ": their share lies outside that interval.")
+    return paragraph(
+        strong("With twice the time"),
+        f" about {percent(twice.rate.value)} ({_span(twice.rate_interval)}) are expected to "
+        f"succeed: of the {policy.num_time_out} that timed out about "
+        f"{share * policy.num_time_out:.0f} ({percent(share)}; {_span(twice.share_interval)}), "
+        f"each given its own clock again{judged}.",
+        *others,
+        role="answer",
+    )
+
+
+_EXTRA_WORDS = {0.25: "a quarter more", 0.5: "half more", 2.0: "three times as much"}
+
+
+def _curve_blocks(run: Run) -> list[Block]:
+    """Other amounts of time in one line."""
+    told = [
+        f"{percent(found.rate.value)} with {_EXTRA_WORDS[found.extra]}"
+        for found in run.scores.policy.more_time.curve
+        if found.extra in _EXTRA_WORDS
+    ]
+    ever = run.scores.policy.more_time.curve[-1]
+    told.append(f"{percent(ever.rate.value)} ({_span(ever.rate_interval)}) without a clock")
+    return [paragraph(f"With other amounts of time: {', '.join(told)}.")]
+
+
+def _late_block(run: Run) -> Block:
+    """How many time-outs have which verdict, and their names; the best chance first."""
+    ids = late_ids(run)
+    counts = {verdict: len(found) for verdict, found in ids.items()}
+    return paragraph(
+        strong("Timed-out episodes"),
+        f": of {sum(counts.values())} held out, {counts[Verdict.ON_ITS_WAY]} ",
+        em("on their way"),
+        f" (a chance of at least {percent(ON_ITS_WAY_FROM)} with their own clock again), "
+        f"{counts[Verdict.STUCK]} ",
+        em("stuck"),
+        f" (at most {percent(STUCK_UP_TO)}); {counts[Verdict.CANNOT_TELL]} in between, of which "
+        "nobody can tell.",
+        *(
+            f" {words}: {some_of(ids[verdict], most=10)}."
+            for verdict, words in _NAMED.items()
+            if ids[verdict]
+        ),
+        role="answer",
+    )
+
+
+_NAMED = {Verdict.ON_ITS_WAY: "On their way", Verdict.STUCK: "Stuck"}
+
+
+def late_ids(run: Run) -> dict[Verdict, list[str]]:
+    """Ids of the held-out time-outs by verdict, the best chance first."""
+    more = run.scores.policy.more_time
+    return {
+        verdict: [run.episodes[one.episode].id for one in more.called(verdict)]
+        for verdict in Verdict
+    }
 
 
 def doubt_paragraphs(run: Run) -> list[Paragraph]:

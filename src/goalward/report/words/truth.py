@@ -1,6 +1,6 @@
 """Which method is closest to the truth, and how sure that is, in words."""
 
-from goalward.metrics.truth.card import TruthCard
+from goalward.metrics.truth.card import ClockEndTruth, TruthCard
 from goalward.metrics.truth.errors import TruthError
 from goalward.metrics.truth.known_frames import ALL
 from goalward.report.words.blocks import (
@@ -14,11 +14,12 @@ from goalward.report.words.blocks import (
 )
 from goalward.report.words.truth_table import shown_branches, shown_group
 from goalward.rollouts.episode import Outcome
+from goalward.rollouts.findings import counted
 
 
 def truth_paragraphs(card: TruthCard) -> list[Paragraph]:
     """What was measured, who is closest, which way they err."""
-    told = [_measured(card), _closest(card), _biases(card), *_more_time(card)]
+    told = [_measured(card), _closest(card), _biases(card), _chances(card), *_more_time(card)]
     return [paragraph(words) for words in told]
 
 
@@ -106,7 +107,24 @@ def bias_words(bias: TruthError, where: str) -> str:
     return f"{word} {where} ({mean:+.2f}; {_span(bias)})"
 
 
-def _more_time(card: TruthCard) -> list[str]:
+def _chances(card: TruthCard) -> Spans:
+    """How good the chances are against single futures, and against one who does not look."""
+    scores = {name: method.brier.value or 0.0 for name, method in card.methods.items()}
+    told = [
+        spans(code(name), f" {scores[name]:.3f}") for name in sorted(scores, key=scores.__getitem__)
+    ]
+    base = card.base_rate_brier.value or 0.0
+    return spans(
+        f"Chances of success within {card.standard_horizon} steps, against single futures (Brier "
+        "score, less is better): ",
+        listed(told),
+        f"; always saying the share that succeeds {base:.3f}.",
+    )
+
+
+def _more_time(card: TruthCard) -> list[str | Spans]:
+    if card.clock_end is not None:
+        return [_at_clock_end(card.clock_end)]
     late = card.groups.get(Outcome.TIME_OUT)
     if late is None or late.more_time_success.value is None:
         return []
@@ -120,3 +138,23 @@ def _more_time(card: TruthCard) -> list[str]:
         f"From frames of timed-out episodes {100 * share:.0f} % ({span}) of the futures reach the "
         f"goal within {card.cap} steps."
     ]
+
+
+def _at_clock_end(late: ClockEndTruth) -> Spans:
+    measured, interval = late.measured.value or 0.0, late.measured_interval
+    span = (
+        f"no interval: {interval.reason}"
+        if interval.low is None or interval.high is None
+        else f"{100 * interval.low:.0f} % to {100 * interval.high:.0f} %"
+    )
+    expected = [
+        spans(code(name), f" {100 * (score.value or 0.0):.0f} %")
+        for name, score in late.predicted.items()
+    ]
+    return spans(
+        f"Of {counted(range(late.num_frames))} that timed out, put back to where the clock ran out "
+        f"and given it again, {100 * measured:.0f} % ({span}) of the futures reach the goal. "
+        "Expected: ",
+        listed(expected),
+        ".",
+    )

@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from goalward.metrics.score import Interval, Score
 from goalward.metrics.scores.card import CardRow
@@ -13,6 +14,7 @@ from goalward.metrics.truth.known_frames import ALL
 from goalward.report.words.tables import Cell, Table
 
 PERFECT = "perfect"
+BASE_RATE = "base rate"
 _LESS_IS_BETTER = "Bold: the least mean absolute error (MAE) of a column."
 _ERRORS_NOTE = "± standard error, over episodes."
 _VALUE_BIAS_NOTE = "A bias above 0 is too pessimistic."
@@ -24,6 +26,13 @@ _PERFECT_NOTE = (
 _LETTERS_NOTE = (
     "Methods without a common letter in a column differ (paired tests over seeds and episodes, "
     "Benjamini-Hochberg, alpha = {alpha:g})."
+)
+_BASE_NOTE = (
+    "Brier: against single futures; always saying the share of them that succeed has {brier}."
+)
+_CLOCK_NOTE = (
+    "The last column: of last frames of time-outs given their own clock again, the share expected "
+    "to succeed; perfect is the share that did."
 )
 CSV_COLUMNS = (
     *("method", "frames_of", "quantity", "mean", "standard_error", "low", "high"),
@@ -76,9 +85,18 @@ def chance_table(card: TruthCard) -> Table:
     columns += [f"Brier, {standard}", f"calibration error, {standard}"]
     cells[PERFECT] += [Cell(words=""), Cell(0.0)]
     for name, method in card.methods.items():
-        found = method.calibration
-        cells[name] += [_score_cell(found.brier), _score_cell(found.expected_error)]
-    return Table("method", tuple(columns), _rows(cells), _notes(card, _CHANCE_BIAS_NOTE))
+        cells[name] += [
+            _score_cell(method.brier),
+            _score_cell(method.calibration.expected_error),
+        ]
+    notes = [*_notes(card, _CHANCE_BIAS_NOTE), _BASE_NOTE.format(brier=card.base_rate_brier)]
+    if card.clock_end is not None:
+        columns.append("share at the clock's end")
+        cells[PERFECT].append(_score_cell(card.clock_end.measured))
+        for name, predicted in card.clock_end.predicted.items():
+            cells[name].append(_score_cell(predicted))
+        notes.append(_CLOCK_NOTE)
+    return Table("method", tuple(columns), _rows(cells), tuple(notes))
 
 
 def truth_csv(card: TruthCard) -> str:
@@ -103,7 +121,25 @@ def truth_csv(card: TruthCard) -> str:
                 writer.writerow((name, group, quantity, *numbers, *counts))
             root = _csv(one.root_mean_square)
             writer.writerow((name, group, "value_root_mean_square", root, *[""] * 3, *counts))
+        if group == ALL:
+            base = _csv(card.base_rate_brier)
+            writer.writerow((BASE_RATE, group, "brier", base, *[""] * 3, *counts))
+            for name, method in card.methods.items():
+                numbers = (_csv(method.brier), "", *_ends(method.brier_interval))
+                writer.writerow((name, group, "brier", *numbers, *counts))
+    _write_clock_end(writer, card)
     return text.getvalue()
+
+
+def _write_clock_end(writer: Any, card: TruthCard) -> None:
+    late = card.clock_end
+    if late is None:
+        return
+    rows = {PERFECT: (_csv(late.measured), "", *_ends(late.measured_interval))}
+    rows |= {name: (_csv(score), "", "", "") for name, score in late.predicted.items()}
+    for name, numbers in rows.items():
+        counts = (late.num_frames, late.num_frames)
+        writer.writerow((name, "clock_end", "share_at_goal", *numbers, *counts))
 
 
 def with_least(cells: Sequence[Cell]) -> list[Cell]:

@@ -41,7 +41,10 @@ from goalward.simulate.recording.workers import Workers
 from goalward.simulate.tasks import find_task
 
 # What the bytes of a data set may depend on.
-_PACKAGES = ("goalward", "mujoco", "robosuite", "numpy", "scipy", "torch", "av", "pyarrow")
+_PACKAGES = (
+    *("goalward", "mujoco", "robosuite", "metaworld"),
+    *("numpy", "scipy", "torch", "av", "pyarrow"),
+)
 
 OnProgress = Callable[[str, int, int], None]
 

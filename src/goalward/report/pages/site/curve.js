@@ -20,11 +20,14 @@
     const area = build("div.curve-area", {
       role: "slider", tabindex: "0", "aria-label": "Frame", "aria-valuemin": "0", "aria-valuemax": String(numFrames - 1),
     }, [canvas, marks, cursor, ...dots]);
-    let look = { methods: new Set([0]), scale: "value" };
+    let look = { methods: new Set([0]), scale: "value", view: "now" };
     let ceiling = 1;
     let width = 0;
     let height = 0;
     let frame = 0;
+
+    // What is shown of a method: what could be said at each frame, or what the recording says of it.
+    const lineOf = (m) => episode.curves[m][look.view];
 
     // ---- where things lie -------------------------------------------------------------------
 
@@ -37,7 +40,7 @@
     function highestSteps() {
       let most = 1;
       for (const m of look.methods) {
-        for (const value of episode.curves[m].high || episode.curves[m].mean) {
+        for (const value of lineOf(m).high || lineOf(m).mean) {
           const steps = W.stepsOf(value, run.discount);
           if (steps > most && isFinite(steps)) most = steps;
         }
@@ -65,7 +68,7 @@
       drawSpans(pen);
       const order = [...look.methods].sort((a, b) => b - a);
       for (const m of order) drawBand(pen, m);
-      for (const m of order) drawLine(pen, episode.curves[m].mean, colour(m), m === 0 ? 2.4 : 1.8);
+      for (const m of order) drawLine(pen, lineOf(m).mean, colour(m), m === 0 ? 2.4 : 1.8);
       drawTruth(pen);
       placeMarks();
       placeCursor();
@@ -151,7 +154,7 @@
     }
 
     function drawBand(pen, m) {
-      const { low, high } = episode.curves[m];
+      const { low, high } = lineOf(m);
       if (!low) return;
       pen.beginPath();
       for (let i = 0; i < low.length; i++) pen.lineTo(x(i), y(low[i]));
@@ -215,13 +218,13 @@
         dot.hidden = !look.methods.has(m);
         if (dot.hidden) return;
         dot.style.backgroundColor = colour(m);
-        dot.style.transform = `translate(${x(frame)}px, ${y(episode.curves[m].mean[frame])}px)`;
+        dot.style.transform = `translate(${x(frame)}px, ${y(lineOf(m).mean[frame])}px)`;
       });
     }
 
     function setFrame(at) {
       frame = at;
-      const steps = W.steps(W.stepsOf(episode.curves[0].mean[at], run.discount));
+      const steps = W.steps(W.stepsOf(lineOf(0).mean[at], run.discount));
       area.setAttribute("aria-valuenow", String(at));
       area.setAttribute("aria-valuetext", `frame ${at}, ${steps} steps to go`);
       placeCursor();
@@ -260,6 +263,7 @@
       setLook: (wanted) => {
         look = { ...look, ...wanted };
         draw();
+        setFrame(frame);
       },
       redraw: draw,
       end: () => sized.disconnect(),

@@ -21,15 +21,15 @@
   // Curves are written as differences of whole numbers.
   function unpacked(episode) {
     const scale = goalward.run.value_scale;
-    for (const curve of episode.curves) {
-      for (const name of Object.keys(curve)) {
-        const values = new Float32Array(curve[name].length);
+    for (const line of episode.curves.flatMap((curve) => Object.values(curve))) {
+      for (const name of Object.keys(line)) {
+        const values = new Float32Array(line[name].length);
         let sum = 0;
-        curve[name].forEach((difference, i) => {
+        line[name].forEach((difference, i) => {
           sum += difference;
           values[i] = sum / scale;
         });
-        curve[name] = values;
+        line[name] = values;
       }
     }
     return episode;

@@ -28,6 +28,7 @@
       build("p.how", {}, [
         cards.length ? "Events are read off the curve of " : "Nothing stands out in the curve of ",
         build("code", { text: goalward.run.front.methods[0].name }),
+        goalward.run.events_of === "hindsight" ? " in hindsight" : "",
         cards.length ? `, not off the pictures: ${meaningsOf(episode.events)}.` : ": no setback, no stall, no recovery by the rules for events.",
       ]),
       cards.length ? build("div.event-cards", {}, cards) : null,

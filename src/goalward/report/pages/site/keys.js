@@ -10,6 +10,7 @@
     ["n p", "next or previous episode, in the order of the table"],
     ["1 … 9", "show or hide a method"],
     ["m", "show or hide all other methods"],
+    ["h", "now or in hindsight"],
     ["s", "value or steps to go"],
     ["esc", "back to the table"],
     ["?", "this list"],
@@ -50,7 +51,8 @@
       n: () => goalward.player.turn(1),
       p: () => goalward.player.turn(-1),
       m: toggleOthers,
-      s: () => document.querySelector('.segment[aria-pressed="false"]').click(),
+      h: () => document.querySelector('.segment[data-curve][aria-pressed="false"]').click(),
+      s: () => document.querySelector('.segment[data-scale][aria-pressed="false"]').click(),
       Escape: () => goalward.route.go(goalward.route.toTable),
     };
     if (acts[event.key]) return acts[event.key];

@@ -99,17 +99,20 @@
     if (answer.silence) return tile("With twice the time", null, [note(answer.silence)]);
     return tile("With twice the time", `about ${W.percent(more.value)}`, [
       bar(more, "Success rate with twice the time"),
-      note(`${W.interval(more)}, if the values are right`),
+      note(`expected to succeed, each episode given its own clock again; ${W.interval(more)}`),
+      note(`of those that timed out ${W.percent(answer.share.value)}; ${W.interval(answer.share)}`),
     ], doubts.length);
   }
 
-  function onTheirWay({ answer, doubts, standard_horizon: horizon }) {
+  function onTheirWay({ answer, doubts }) {
     if (answer.silence) return null;
-    const late = answer.on_their_way;
-    return tile("Time-outs on their way", `${late.count} of ${late.total}`, [
-      note(`looked no further than ${horizon} steps from the goal when the clock ran out; ${W.interval(late)}`),
-      lateEpisodes("On their way", late.nearest),
-      lateEpisodes("Stuck", late.stuck),
+    const { on_its_way: near, stuck, cannot_tell: unclear } = answer.late;
+    const { on_its_way_from: likely, stuck_up_to: unlikely } = answer.verdicts;
+    return tile("Time-outs on their way", `${near.length} of ${near.length + stuck.length + unclear.length}`, [
+      note(`a chance of at least ${W.percent(likely)} with their own clock again; ${stuck.length} stuck (at most ${W.percent(unlikely)}), of ${unclear.length} nobody can tell`),
+      lateEpisodes("On their way", near),
+      lateEpisodes("Stuck", stuck),
+      lateEpisodes("Cannot tell", unclear),
     ], doubts.length);
   }
 

@@ -120,10 +120,13 @@
     function applyLook() {
       const now = goalward.route.state();
       methods = methodsIn(now);
-      const look = { methods, scale: now.scale === "steps" ? "steps" : "value", hidesTruth: now.truth === "off" };
+      const look = { methods, scale: now.scale === "steps" ? "steps" : "value", view: viewIn(now), hidesTruth: now.truth === "off" };
       curve.setLook(look);
       legend.setLook(look);
     }
+
+    // What this reader remembers goes into the address: a copied link shows others the same curve.
+    if (viewIn(state) !== (state.curve || usualView())) goalward.route.note({ curve: viewIn(state) });
 
     goalward.replace(place, [
       heading(position, row, episode),
@@ -167,6 +170,35 @@
     if (!state.methods) return new Set([0]);
     const names = state.methods.split(",");
     return new Set(all.map((_, i) => i).filter((i) => names.includes(all[i].name)));
+  }
+
+  // ---- now or in hindsight ------------------------------------------------------------------
+
+  const VIEW_KEY = "goalward-curve";
+
+  // The curve that marks are found in: they lie where it shows what they say.
+  const usualView = () => (goalward.run.events_of === "hindsight" ? "hindsight" : "now");
+
+  // As the address says; else as the reader chose last; else the usual one.
+  function viewIn(state) {
+    return [state.curve, remembered(), usualView()].find((view) => view === "now" || view === "hindsight");
+  }
+
+  function remembered() {
+    try {
+      return localStorage.getItem(VIEW_KEY);
+    } catch (error) {
+      return null; // A browser may forbid pages from disk to remember anything.
+    }
+  }
+
+  function remember(view) {
+    try {
+      localStorage.setItem(VIEW_KEY, view);
+    } catch (error) {
+      // The address still has it, as long as the page is open.
+    }
+    return { curve: view };
   }
 
   function heading(position, row, episode) {
@@ -217,6 +249,11 @@
 
   // ---- methods ------------------------------------------------------------------------------
 
+  const VIEW_WORDS = {
+    now: "Now: what could be said at each frame, not knowing what came next, as on a running robot.",
+    hindsight: "In hindsight: how things stood at each frame, knowing how the episode went on.",
+  };
+
   function makeLegend(run, episode, toggle, change) {
     const chips = run.front.methods.map((method, m) => {
       const reading = build("span.reading");
@@ -229,28 +266,44 @@
     const scales = ["value", "steps"].map((scale) => build("button.segment", {
       type: "button", "data-scale": scale, onclick: () => change({ scale: scale === "value" ? null : scale }), text: scale === "value" ? "Value" : "Steps to go",
     }));
+    const views = ["now", "hindsight"].map((view) => build("button.segment", {
+      type: "button", "data-curve": view, onclick: () => change(remember(view)), text: view === "now" ? "Now" : "In hindsight", title: VIEW_WORDS[view],
+    }));
+    const meaning = build("span.view-words");
+    let look = { view: usualView() };
+    let at = 0;
+    const read = () => chips.forEach(({ reading }, m) => {
+      const steps = W.stepsOf(episode.curves[m][look.view].mean[at], run.discount);
+      reading.textContent = isFinite(steps) ? `${W.whole(steps)} steps` : "never";
+    });
     const truth = episode.truth.length
       ? build("button.chip.method.truth", { type: "button", onclick: () => change({ truth: truth.getAttribute("aria-pressed") === "true" ? "off" : null }) }, [build("span.swatch"), "truth"])
       : null;
     return {
       bar: build("div.legend", {}, [
         build("div.chips", { role: "group", "aria-label": "Methods" }, [...chips.map(({ chip }) => chip), truth]),
+        build("div.segments", { role: "group", "aria-label": "What the curve knows" }, views),
         build("div.segments", { role: "group", "aria-label": "Scale" }, scales),
       ]),
-      note: build("p.how", {
-        text: (run.front.num_seeds > 1 ? "Line: mean over seeds; band: from the lowest to the highest seed. " : "") +
+      note: build("p.how", {}, [
+        meaning, " ",
+        (run.front.num_seeds > 1 ? "Line: mean over seeds; band: from the lowest to the highest seed. " : "") +
           "Lower is better: −1 is at the goal, 1 is never. Drag on the curve to move through the episode." +
           (episode.truth.length ? " Dots: true values, with two standard errors." : ""),
-      }),
-      setLook: (look) => {
+      ]),
+      setLook: (wanted) => {
+        look = wanted;
         chips.forEach(({ chip }, m) => chip.setAttribute("aria-pressed", String(look.methods.has(m))));
         scales.forEach((segment) => segment.setAttribute("aria-pressed", String(segment.dataset.scale === look.scale)));
         if (truth) truth.setAttribute("aria-pressed", String(!look.hidesTruth));
+        views.forEach((segment) => segment.setAttribute("aria-pressed", String(segment.dataset.curve === look.view)));
+        meaning.textContent = `${VIEW_WORDS[look.view]} Marks are found in ${look.view === usualView() ? "this" : "the other"} curve.`;
+        read();
       },
-      setFrame: (frame) => chips.forEach(({ reading }, m) => {
-        const steps = W.stepsOf(episode.curves[m].mean[frame], run.discount);
-        reading.textContent = isFinite(steps) ? `${W.whole(steps)} steps` : "never";
-      }),
+      setFrame: (frame) => {
+        at = frame;
+        read();
+      },
     };
   }
 

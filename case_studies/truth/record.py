@@ -1,0 +1,276 @@
+"""Episodes of a simulated task and the truth of some of their frames, without drawing anything.
+
+    python case_studies/truth/record.py pick --out worlds                # 200 + 100 episodes, truth
+    python case_studies/truth/record.py pick --out worlds --more 600     # more to learn from
+
+Per task and part one `.npz`: what the simulator knows of every frame (proprioception and state, as
+`observation.state` and `observation.environment_state` of a data set), the actions, how the episodes
+ended. For episodes to learn from that timed out also the steps to success when the policy went
+on as it was (-1: not within the cap); for test episodes the steps of many futures of some frames: 250
+spread over all episodes, and the last frame of 50 time-outs. Needs numpy and the task's simulator; a
+machine with many cores takes minutes where two cores take hours.
+"""
+
+import argparse
+import functools
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from goalward.files import written_whole
+from goalward.simulate.policies.policy import Policy
+from goalward.simulate.recording.trace import Trace, run_episode, steps_from
+from goalward.simulate.recording.workers import Workers
+from goalward.simulate.tasks import SimulatedTask, find_task
+from goalward.simulate.truth import (
+    HORIZONS_UNTIL_CAP,
+    BranchPoint,
+    Branching,
+    TaskStage,
+    branch_jobs,
+    measure,
+    sample_frames,
+)
+from goalward.simulate.worlds.world import World
+
+# As `goalward simulate` numbers them: no two sets share an episode.
+SEEDS_PER_SET = 1_000_000
+TRAIN_SEED, TEST_SEED = 0, 1
+
+
+@dataclass(frozen=True)
+class RunEpisode:
+    """Run the episode with this number; its trace goes to disk, what networks see comes back."""
+
+    seed: int
+    number: int
+    time_out: int
+    trace_file: Path
+
+    def __str__(self) -> str:
+        return f"episode number {self.number}"
+
+    def do(self, stage: tuple[World, Policy[Any]], /) -> dict[str, Any]:
+        seed = self.seed * SEEDS_PER_SET + self.number
+        trace = run_episode(*stage, seed, time_out=self.time_out)
+        trace.write(self.trace_file)
+        return {
+            "number": self.number,
+            "success": trace.success,
+            "proprioception": trace.proprioception,
+            "state": trace.states,
+            "action": trace.actions,
+        }
+
+
+@dataclass(frozen=True)
+class GoOn:
+    """Let a timed-out episode go on as it was, beyond its clock; steps to success or None."""
+
+    trace_file: Path
+    cap: int
+
+    def do(self, stage: tuple[World, Policy[Any]], /) -> int | None:
+        trace = Trace.read(self.trace_file)
+        return steps_from(*stage, trace, trace.num_frames - 1, most=self.cap)
+
+
+def balanced_episodes(
+    task: SimulatedTask,
+    stage: TaskStage,
+    folder: Path,
+    seed: int,
+    num_wanted: int,
+    num_workers: int,
+    first_number: int = 0,
+) -> tuple[list[dict[str, Any]], int, int]:
+    """As many successes as time-outs, the first of each by number, in turn.
+
+    Also how many of the first episodes by number succeeded, of how many: the natural rate.
+    """
+    trace_file = functools.partial(_trace_file, folder, seed)
+    results: dict[int, dict[str, Any]] = {}
+
+    def is_enough() -> bool:
+        done = _first_without_gap(results, first_number)
+        counted = [results[n]["success"] for n in range(first_number, done)]
+        return min(sum(counted), len(counted) - sum(counted)) >= num_wanted // 2
+
+    def jobs() -> Any:
+        number = first_number
+        while not is_enough():
+            yield RunEpisode(seed, number, task.time_out, trace_file(number))
+            number += 1
+
+    with Workers(stage, num_workers) as workers:
+        for job, result in workers.results(jobs()):
+            results[job.number] = result
+    last = _first_without_gap(results, first_number)
+    found = [results[number] for number in range(first_number, last)]
+    by_outcome = [[one for one in found if one["success"] is kind] for kind in (True, False)]
+    pairs = zip(*(kind[: num_wanted // 2] for kind in by_outcome), strict=True)
+    return [one for pair in pairs for one in pair], len(by_outcome[0]), len(found)
+
+
+def _trace_file(folder: Path, seed: int, number: int) -> Path:
+    return folder / f"{seed}_{number}.npz"
+
+
+def _first_without_gap(results: dict[int, Any], first: int) -> int:
+    while first in results:
+        first += 1
+    return first
+
+
+def episode_arrays(episodes: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    arrays = {
+        name: np.concatenate([episode[name] for episode in episodes])
+        for name in ("proprioception", "state", "action")
+    }
+    lengths = [len(episode["action"]) for episode in episodes]
+    return arrays | {
+        "episode_ends": np.cumsum(lengths),
+        "success": np.array([episode["success"] for episode in episodes]),
+        "number": np.array([episode["number"] for episode in episodes]),
+    }
+
+
+def going_on(
+    stage: TaskStage, traces: Sequence[Path], cap: int, num_workers: int
+) -> dict[Path, int]:
+    """Steps from the last frame of each to success; -1 where the cap came first."""
+    found: dict[Path, int] = {}
+    with Workers(stage, num_workers) as workers:
+        for job, steps in workers.results(iter([GoOn(path, cap) for path in traces])):
+            found[job.trace_file] = -1 if steps is None else steps
+    return found
+
+
+def branch_points(
+    episodes: Sequence[dict[str, Any]],
+    folder: Path,
+    seed: int,
+    num_frames: int,
+    num_at_end: int,
+) -> list[BranchPoint]:
+    """The last frames of time-outs, and frames spread over all episodes; ids are positions."""
+    traces = {
+        str(position): _trace_file(folder, seed, episode["number"])
+        for position, episode in enumerate(episodes)
+    }
+    late = [i for i, episode in enumerate(episodes) if not episode["success"]][:num_at_end]
+    ends = [BranchPoint(traces[str(i)], str(i), len(episodes[i]["action"]) - 1) for i in late]
+    known = {(point.episode_id, point.frame) for point in ends}
+    spread = sample_frames(traces, num_frames + num_at_end, seed=seed)
+    others = [point for point in spread if (point.episode_id, point.frame) not in known]
+    return [*ends, *others[:num_frames]]
+
+
+def save(path: Path, arrays: dict[str, Any]) -> None:
+    with written_whole(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("task")
+    parser.add_argument("--policy", help="default: the task's own")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--name", help="of the world in file names; default: the task")
+    parser.add_argument("--train", type=int, default=200)
+    parser.add_argument("--test", type=int, default=100)
+    parser.add_argument("--more", type=int, help="only so many more episodes to learn from")
+    parser.add_argument("--test-seed", type=int, default=TEST_SEED)
+    parser.add_argument("--only-test", action="store_true", help="no episodes to learn from")
+    parser.add_argument("--frames", type=int, default=250)
+    parser.add_argument("--at-end", type=int, default=50)
+    parser.add_argument("--branches", type=int, default=8)
+    parser.add_argument("--cap", type=int, help="steps; default: five standard horizons")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=600, help="stop branching after this")
+    options = parser.parse_args()
+    started = time.monotonic()
+    task = find_task(options.task)
+    stage = TaskStage.of(task.name, options.policy or task.default_policy)
+    cap = options.cap or HORIZONS_UNTIL_CAP * task.standard_horizon
+    name = options.name or task.name
+    facts = {"time_out": task.time_out, "horizon": task.standard_horizon, "cap": cap}
+    options.out.mkdir(parents=True, exist_ok=True)
+    clock = functools.partial(_tell, name, started)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        learn = functools.partial(_learned_from, task, stage, folder, cap, options.workers)
+        if options.more:
+            # Numbers that the first set cannot have used.
+            arrays = learn(options.more, first_number=options.train * 20)
+            save(options.out / f"{name}_more.npz", arrays | facts)
+            return
+        test, count, total = balanced_episodes(
+            task, stage, folder, options.test_seed, options.test, options.workers
+        )
+        clock(f"test: {count} of {total} succeeded")
+        test_arrays = episode_arrays(test) | facts | {"natural": np.array([count, total])}
+        if not options.only_test:
+            train_arrays = learn(options.train)
+            clock("train: {} of {} succeeded".format(*train_arrays["natural"]))
+            save(options.out / f"{name}_train.npz", train_arrays | facts)
+        points = branch_points(test, folder, options.test_seed, options.frames, options.at_end)
+        rows: list[tuple[int, int, int, int]] = []
+        saved = time.monotonic()
+
+        def save_test() -> None:
+            save(options.out / f"{name}_test.npz", test_arrays | {"branches": np.array(rows)})
+
+        jobs = branch_jobs(points, options.branches, Branching(cap, options.test_seed))
+        for done, (job, steps) in enumerate(measure(jobs, stage, options.workers), 1):
+            for branch, found in zip(job.branches, steps, strict=True):
+                number = -1 if found is None else found
+                rows.append((int(job.point.episode_id), job.point.frame, branch, number))
+            if time.monotonic() - saved > 60:
+                clock(f"{done} of {len(jobs)} branch jobs")
+                saved = time.monotonic()
+                save_test()
+            if time.monotonic() - started > 60 * options.minutes:
+                break
+        save_test()
+        clock(f"{len(rows)} branches")
+
+
+def _learned_from(
+    task: SimulatedTask,
+    stage: TaskStage,
+    folder: Path,
+    cap: int,
+    num_workers: int,
+    num_wanted: int,
+    first_number: int = 0,
+) -> dict[str, Any]:
+    episodes, count, total = balanced_episodes(
+        task, stage, folder, TRAIN_SEED, num_wanted, num_workers, first_number
+    )
+    late = {
+        position: _trace_file(folder, TRAIN_SEED, episode["number"])
+        for position, episode in enumerate(episodes)
+        if not episode["success"]
+    }
+    went_on = going_on(stage, list(late.values()), cap, num_workers)
+    steps = np.zeros(len(episodes), dtype=np.int64)
+    for position, path in late.items():
+        steps[position] = went_on[path]
+    return episode_arrays(episodes) | {"steps_on": steps, "natural": np.array([count, total])}
+
+
+def _tell(name: str, started: float, text: str) -> None:
+    print(f"{name} {time.monotonic() - started:.0f} s: {text}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

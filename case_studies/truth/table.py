@@ -1,0 +1,222 @@
+"""The table of all methods against the truth, from what `fit.py` stored.
+
+    python case_studies/truth/table.py worlds fits --out case_studies/truth/results
+
+Frames are those of test episodes: `spread`, taken evenly from successes and time-outs, and `at the
+end`, where the clock ran out. Errors are of the mean over seeds; tests between methods are paired
+over episodes (metrics/uncertainty), Benjamini-Hochberg over the pairs of a world.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from worlds import RecordedWorld, read_world
+
+from goalward.files import written_whole
+from goalward.metrics.truth.known_frames import KnownFrames, known_frames
+from goalward.metrics.uncertainty.intervals import over_episodes, zero_test
+from goalward.metrics.uncertainty.significance import benjamini_hochberg
+from goalward.metrics.uncertainty.weighing import mean_by_episode
+
+OURS = "lambda-returns"
+DEFAULT_HINDSIGHT = "0.98"
+ALPHA = 0.05
+
+
+class Judged:
+    """One world, all that was fitted on it, and the truth of its frames."""
+
+    def __init__(self, world: RecordedWorld, fits: Path) -> None:
+        self.world = world
+        held_out = np.ones(len(world.test), dtype=np.bool_)
+        self.known: KnownFrames = known_frames(world.truth, world.test, held_out)
+        self.rows: dict[str, dict[str, Any]] = {}
+        for kind, suffix in (("ours", ""), ("paper", ""), ("limit", ""), ("more", " x 4")):
+            path = fits / f"{world.name}_{kind}.npz"
+            if path.is_file():
+                with np.load(path, allow_pickle=False) as stored:
+                    self._add(dict(stored), suffix)
+        position, ends = self.known.position, world.test.episode_ends[self.known.episode]
+        late = np.array(self.known.outcome) != "success"
+        self.late = late
+        self.at_end = late & (position == ends - 1)
+        self.spread = ~self.at_end
+
+    def _add(self, arrays: dict[str, Any], suffix: str) -> None:
+        for index, method in enumerate(arrays["methods"]):
+            self.rows[str(method) + suffix] = {
+                "value": arrays["by_seed"][index].mean(axis=0).astype(np.float64),
+                "hindsight": arrays[f"hindsight_{DEFAULT_HINDSIGHT}"][index].astype(np.float64),
+                "chances": arrays["chances"][:, index].astype(np.float64),
+                "composite": arrays["composite"][index],
+                "asked": arrays["asked"],
+                "ends": arrays.get("ends"),
+                "seconds": float(arrays["seconds"]),
+                "discount": float(arrays["discount"]),
+            }
+
+    def true_value(self, row: dict[str, Any]) -> Any:
+        return self.known.truth.true_value(row["discount"]).mean
+
+    def brier(self, row: dict[str, Any], point: int, frames: Any) -> tuple[float, float]:
+        """Of the chance within a number of steps against single branches, and of the base rate."""
+        steps, within = self.known.truth.steps[frames], int(row["asked"][point])
+        there = ~np.isnan(steps)
+        reached = np.where(there, steps <= within, np.nan)
+        chance = row["chances"][point][frames]
+        rate = np.nanmean(reached)
+        squared = np.nanmean((chance[:, None] - reached) ** 2, axis=1)
+        base = np.nanmean((rate - reached) ** 2, axis=1)
+        return float(squared.mean()), float(base.mean())
+
+    def shares(self, row: dict[str, Any], point: int) -> tuple[float, float]:
+        """Predicted and measured share of time-outs that succeed within so many more steps."""
+        measured = self.known.truth.success_within(float(row["asked"][point])).mean
+        return float(row["chances"][point][self.at_end].mean()), float(measured[self.at_end].mean())
+
+    def mean_error(self, error: Any, frames: Any) -> tuple[float, float]:
+        mean = mean_by_episode(error[frames], self.known.episode[frames], scale="line")
+        low, high = over_episodes(mean).low, over_episodes(mean).high
+        size = np.nan if low is None or high is None else (high - low) / 2
+        return float(error[frames].mean()), float(size)
+
+    def p_value(self, first: Any, second: Any, frames: Any) -> float:
+        difference = mean_by_episode(
+            (first - second)[frames], self.known.episode[frames], scale="line"
+        )
+        found = zero_test(difference).p_value
+        return 1.0 if found is None else found
+
+
+def method_rows(judged: Judged) -> tuple[list[str], list[dict[str, Any]]]:
+    """One line per method of a world, and its numbers for the summary."""
+    lines, found = [], []
+    ours = judged.rows.get(OURS)
+    errors = {
+        name: np.abs(row["value"] - judged.true_value(row)) for name, row in judged.rows.items()
+    }
+    others = [name for name in errors if name != OURS]
+    p_values = {}
+    if ours is not None:
+        raw = [judged.p_value(errors[OURS], errors[name], judged.spread) for name in others]
+        p_values = dict(zip(others, benjamini_hochberg(raw), strict=True))
+    for name, row in judged.rows.items():
+        true = judged.true_value(row)
+        error, hindsight = row["value"] - true, np.abs(row["hindsight"] - true)
+        success = judged.spread & ~judged.late
+        time_out = judged.spread & judged.late
+        mae, half = judged.mean_error(errors[name], judged.spread)
+        after, _ = judged.mean_error(hindsight, judged.spread)
+        brier, base = judged.brier(row, 0, np.ones(len(true), dtype=np.bool_))
+        predicted, measured = judged.shares(row, 3)
+        r = np.corrcoef(row["value"][judged.spread], true[judged.spread])[0, 1]
+        told = "" if name not in p_values or p_values[name] >= ALPHA else " *"
+        lines.append(
+            f"| {name} | {mae:.3f} ± {half:.3f}{told} | {error[success].mean():+.2f} / "
+            f"{error[time_out].mean():+.2f} | {r:.2f} | {after:.3f} | {brier:.3f} | "
+            f"{100 * predicted:.0f} % | {row['composite'][2]:.3f} | {row['seconds']:.0f} |"
+        )
+        found.append(
+            {
+                "world": judged.world.name,
+                "method": name,
+                "mae": mae,
+                "hindsight": after,
+                "brier": brier,
+                "base": base,
+                "share": predicted,
+                "measured": measured,
+                "composite": float(row["composite"][2]),
+                "differs": bool(told),
+            }
+        )
+    return lines, found
+
+
+def world_text(judged: Judged) -> tuple[str, list[dict[str, Any]]]:
+    lines, found = method_rows(judged)
+    truth, world = judged.known.truth, judged.world
+    discount = next(iter(judged.rows.values()))["discount"]
+    error = truth.true_value(discount).standard_error[judged.spread]
+    noise = float(np.nanmean(error) * np.sqrt(2 / np.pi))
+    measured = found[0]["measured"]
+    text = [
+        f"## {world.name}",
+        "",
+        f"{len(world.train)} episodes to learn from, {len(world.test)} test episodes, clock "
+        f"{world.time_out} frames, N_s {world.horizon}, discount {discount:.4g}. Truth: "
+        f"{int(judged.spread.sum())} frames spread over all episodes and "
+        f"{int(judged.at_end.sum())} where the clock ran out, "
+        f"{int(truth.num_branches.min())} to {int(truth.num_branches.max())} branches each, up to "
+        f"{truth.cap} steps.",
+        "",
+        "| method | MAE of value | bias in successes / time-outs | r | MAE in hindsight | Brier "
+        f"within {world.horizon} | time-outs there with twice the time | composite | seconds |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *lines,
+        f"| a perfect prediction | {noise:.3f} | 0 / 0 | | | base rate {found[0]['base']:.3f} | "
+        f"measured {100 * measured:.0f} % | | |",
+        "",
+        f"± half of a 95 % interval over episodes; * differs from `{OURS}` (paired over episodes).",
+        "",
+    ]
+    return "\n".join(text), found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("worlds", type=Path)
+    parser.add_argument("fits", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    names = sorted({path.name.rsplit("_", 1)[0] for path in options.fits.glob("*_ours.npz")})
+    texts, rows = [], []
+    for name in names:
+        text, found = world_text(Judged(read_world(options.worlds, name), options.fits))
+        texts.append(text)
+        rows += found
+    options.out.mkdir(parents=True, exist_ok=True)
+    with written_whole(options.out / "truth_by_world.md") as temporary:
+        temporary.write_text("\n".join(texts), encoding="utf-8")
+    summary = summary_text(rows)
+    with written_whole(options.out / "truth_summary.md") as temporary:
+        temporary.write_text(summary, encoding="utf-8")
+    print(summary)
+
+
+def summary_text(rows: list[dict[str, Any]]) -> str:
+    """Per world what the paper's method and ours come to."""
+    worlds = list(dict.fromkeys(row["world"] for row in rows))
+    lines = [
+        "| world | MAE liveness | MAE lambda-returns | difference | told apart | hindsight | "
+        "Brier ours / best other / base | share predicted / measured |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for world in worlds:
+        here = {row["method"]: row for row in rows if row["world"] == world}
+        if OURS not in here:
+            continue
+        ours, paper = here[OURS], here.get("liveness")
+        others = [
+            row["brier"]
+            for name, row in here.items()
+            if name not in (OURS, "no-clock") and " x " not in name
+        ]
+        before = "" if paper is None else f"{paper['mae']:.3f}"
+        change = "" if paper is None else f"{100 * (ours['mae'] / paper['mae'] - 1):+.0f} %"
+        told = "" if paper is None else ("yes" if paper["differs"] else "no")
+        best = f"{min(others):.3f}" if others else ""
+        lines.append(
+            f"| {world} | {before} | {ours['mae']:.3f} | {change} | {told} | "
+            f"{ours['hindsight']:.3f} | {ours['brier']:.3f} / {best} / {ours['base']:.3f} | "
+            f"{100 * ours['share']:.0f} / {100 * ours['measured']:.0f} % |"
+        )
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,268 @@
+"""How many of the episodes that timed out are expected to succeed with more time, and which.
+
+Every episode has a clock of its own: one that took n steps is given n more ("twice the time"), one
+that took 40 steps is not judged by what 160 would have brought it. All that is said is expected,
+from chances that networks give at the frame where the clock ran out; nobody saw what came next.
+"""
+
+# pyright: standard
+# (scipy ships no type stubs)
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from scipy import special
+
+from goalward.metrics.score import Interval, Score, no_interval
+from goalward.rollouts.endings import BoolArray, Endings, FloatArray
+from goalward.seeds import generator
+from goalward.values.chances import ChanceTable
+
+# Chances from here on are called on their way, and those up to the other one stuck; between them
+# nobody can tell.
+ON_ITS_WAY_FROM = 0.8
+STUCK_UP_TO = 0.2
+# The root mean square error of the expected share in worlds where the truth is known, measured by
+# case_studies/truth: what is wrong with a model however many episodes and networks agree.
+STRUCTURAL_ERROR = 0.08
+# Of an episode's own clock; inf: however long it takes.
+EXTRA_TIME = (0.25, 0.5, 1.0, 2.0, math.inf)
+TWICE = 1.0
+_NUM_DRAWS = 20_000
+# Nobody is less sure of a share than Jeffreys is who has seen nothing: Beta(1/2, 1/2).
+_LEAST_SEEN = 1.0
+
+
+class Verdict(StrEnum):
+    """What is said of one episode, and only where its chance is far from one half."""
+
+    ON_ITS_WAY = "on_its_way"
+    STUCK = "stuck"
+    CANNOT_TELL = "cannot_tell"
+
+
+@dataclass(frozen=True)
+class LateEpisode:
+    """A timed-out episode that was held out: `chance` is that of success in `num_steps` more.
+
+    `num_steps` is its own clock, the steps that it took; `episode` its position among all.
+
+    >>> LateEpisode(7, num_steps=160, chance=0.85).verdict
+    <Verdict.ON_ITS_WAY: 'on_its_way'>
+    """
+
+    episode: int
+    num_steps: int
+    chance: float
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.chance >= ON_ITS_WAY_FROM:
+            return Verdict.ON_ITS_WAY
+        return Verdict.STUCK if self.chance <= STUCK_UP_TO else Verdict.CANNOT_TELL
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What so much more time is expected to bring: `extra` times each episode's own clock.
+
+    share = mean over held-out time-outs of P(K <= extra * own clock)
+    rate  = (successes + time-outs * share) / all
+    """
+
+    extra: float
+    share: Score
+    share_interval: Interval
+    rate: Score
+    rate_interval: Interval
+
+
+@dataclass(frozen=True)
+class OtherShare:
+    """The share that another method expects with twice the time, and whether it disagrees.
+
+    It disagrees if its share lies outside the interval of the method that speaks.
+    """
+
+    method: str
+    share: float
+    disagrees: bool
+
+
+@dataclass(frozen=True)
+class MoreTime:
+    """What more time is expected to bring, by the method that speaks, and what others say.
+
+    `curve` rises with extra time, twice the time among it; `late` are the timed-out episodes that
+    were held out. Without a success there is nothing to learn from, and nothing is said.
+    """
+
+    curve: tuple[Expected, ...]
+    late: tuple[LateEpisode, ...] = ()
+    others: tuple[OtherShare, ...] = ()
+
+    @property
+    def twice(self) -> Expected:
+        """With each episode's own clock once more."""
+        return next(found for found in self.curve if found.extra == TWICE)
+
+    def called(self, verdict: Verdict) -> tuple[LateEpisode, ...]:
+        """The late episodes with this verdict, the best chance first."""
+        found = [one for one in self.late if one.verdict is verdict]
+        return tuple(sorted(found, key=lambda one: (-one.chance, one.episode)))
+
+
+def more_time(
+    chances: ChanceTable, endings: Endings, held_out: BoolArray, level: float = 0.95
+) -> MoreTime:
+    """What the first method of a table expects of more time; outcomes are those of all episodes.
+
+    >>> table = ChanceTable(
+    ...     methods=("m",), episode_ids=("a", "b"), episode_tasks=("", ""),
+    ...     episode_ends=np.array([3, 5]), num_steps=np.array([0, 1, 3]),
+    ...     within=np.tile(np.float32([0.0, 0.5, 0.75]), (1, 5, 1)),
+    ...     at_end=np.tile(np.float32([0.0, 0.5, 0.75]), (1, 1, 1, 2, 1)),
+    ... )
+    >>> endings = Endings(np.array([3, 5]), np.array([2, -1]))
+    >>> found = more_time(table, endings, np.array([True, True]))
+    >>> found.late[0].num_steps, found.twice.share.value, found.twice.rate.value
+    (1, 0.5, 0.75)
+    """
+    timed_out = ~endings.success & ~endings.failures
+    counts = (int(endings.success.sum()), int(timed_out.sum()), int(endings.failures.sum()))
+    late = np.flatnonzero(timed_out & held_out)
+    reason = ""
+    if counts[1] == 0:
+        reason = "no episode timed out"
+    elif counts[0] == 0:
+        reason = "no episode succeeded"
+    elif len(late) == 0:
+        reason = "no timed-out episode was held out"
+    if reason:
+        return MoreTime(tuple(_unexpected(extra, counts, reason, level) for extra in EXTRA_TIME))
+
+    def said(method: str, extra: float) -> FloatArray:
+        return chances.within_steps_at_end(method, _extra_steps(chances, extra))[:, :, late]
+
+    speaking, *others = chances.methods
+    curve = tuple(_expected(extra, said(speaking, extra), counts, level) for extra in EXTRA_TIME)
+    twice = next(found for found in curve if found.extra == TWICE)
+    by_episode = _one_answer(said(speaking, TWICE))
+    shares = {method: float(_one_answer(said(method, TWICE)).mean()) for method in others}
+    return MoreTime(
+        curve=curve,
+        late=tuple(
+            LateEpisode(int(position), int(chances.clocks[position]), float(chance))
+            for position, chance in zip(late, by_episode, strict=True)
+        ),
+        others=tuple(
+            OtherShare(method, share, not _inside(share, twice.share_interval))
+            for method, share in shares.items()
+        ),
+    )
+
+
+def _extra_steps(chances: ChanceTable, extra: float) -> FloatArray:
+    """So many more steps for each episode, by its own clock; an episode of one frame had none."""
+    if math.isinf(extra):
+        return np.full(len(chances.clocks), np.inf)
+    return extra * chances.clocks.astype(np.float64)
+
+
+def _one_answer(by_network: FloatArray) -> FloatArray:
+    """The mean over seeds and members, (seeds, members, episodes) to (episodes,)."""
+    return np.nanmean(by_network, axis=(0, 1))
+
+
+def _inside(share: float, interval: Interval) -> bool:
+    return (interval.low or 0.0) <= share <= (1.0 if interval.high is None else interval.high)
+
+
+# ---- how sure ---------------------------------------------------------------------------------
+
+
+def _expected(
+    extra: float, by_network: FloatArray, counts: tuple[int, int, int], level: float
+) -> Expected:
+    """The share with its interval, and the rate that follows, with outcomes drawn beside it."""
+    share = float(_one_answer(by_network).mean())
+    near, far = share_beta(by_network)
+    edges = np.array([(1 - level) / 2, (1 + level) / 2])
+    limits = special.betaincinv(near, far, edges)
+    num_success, num_late, num_failure = counts
+    rate = (num_success + num_late * share) / sum(counts)
+    draws = generator(0, "more time")
+    outcomes = draws.dirichlet(np.array([num_success, num_late, num_failure]) + 0.5, _NUM_DRAWS)
+    rates = outcomes[:, 0] + outcomes[:, 1] * draws.beta(near, far, _NUM_DRAWS)
+    return Expected(
+        extra=extra,
+        share=Score(share),
+        share_interval=_around(share, limits, level),
+        rate=Score(rate),
+        rate_interval=_around(rate, np.quantile(rates, edges), level),
+    )
+
+
+def share_beta(by_network: FloatArray) -> tuple[float, float]:
+    """Where the true share lies, as a Beta distribution: its two numbers.
+
+    `by_network` (seeds, members, episodes) are chances by network. The variance is
+
+        (which episodes were held out)  (sum of (p - mean)^2 + m (1 - m)) / M^2
+        (which the networks saw)        mean over seeds of (K - 1) / K * sum over members of
+                                        (share of the member - share of the seed)^2
+        (what all of them get wrong)    STRUCTURAL_ERROR^2
+
+    of M episodes with m = (sum of p + 1/2) / (M + 1): a few that happen to agree are not sure, so
+    one imagined episode is as far from them as it can be. Each of the K members of a seed learned
+    without one fold of the episodes, which makes their spread a delete-a-fold jackknife; where
+    seeds have one network each, the variance over seeds takes its place.
+
+    On the log-odds scale an error of 0.08 of a share near 0 reaches almost to 1 (0 of 24: up to
+    98 %); a Beta distribution of that mean and variance stays in (0, 1) and near its mean.
+
+    >>> near, far = share_beta(np.full((1, 1, 24), 0.5))
+    >>> round(near / (near + far), 3), float(special.betaincinv(near, far, 0.975).round(2))
+    (0.5, 0.66)
+    """
+    chance = _one_answer(by_network)
+    number = len(chance)
+    mean = float(chance.sum() + 0.5) / (number + 1)
+    spread = float(((chance - chance.mean()) ** 2).sum()) + mean * (1 - mean)
+    variance = spread / number**2 + _between_networks(by_network) + STRUCTURAL_ERROR**2
+    seen = max(mean * (1 - mean) / variance - 1, _LEAST_SEEN)
+    return mean * seen, (1 - mean) * seen
+
+
+def _between_networks(by_network: FloatArray) -> float:
+    """The variance of the share from one set of training episodes, or seed, to another."""
+    is_there = ~np.isnan(by_network)
+    by_seed = np.nanmean(by_network, axis=1)
+    num_seeds, num_members = len(by_network), int(is_there.any(axis=(0, 2)).sum())
+    if num_members > 1:
+        # A network that an episode was not judged by says of it what the others say.
+        own = np.where(is_there, by_network - by_seed[:, None], 0.0).mean(axis=-1)
+        jackknife = (num_members - 1) / num_members * (own**2).sum(axis=1)
+        return float(jackknife.mean())
+    return float(by_seed.mean(axis=-1).var(ddof=1)) if num_seeds > 1 else 0.0
+
+
+def _unexpected(extra: float, counts: tuple[int, int, int], reason: str, level: float) -> Expected:
+    """Where nothing can be said of time-outs; without any, more time changes nothing."""
+    none, no_limits = Score(None, reason), no_interval(reason, level)
+    total = sum(counts)
+    if counts[1] or not total:
+        return Expected(extra, none, no_limits, none, no_limits)
+    rate = counts[0] / total
+    edges = np.array([(1 - level) / 2, (1 + level) / 2])
+    # A time-out might still have been among them: Jeffreys' half for each of the two.
+    limits = special.betaincinv(counts[0] + 0.5, counts[2] + 1.0, edges)
+    return Expected(extra, none, no_limits, Score(rate), _around(rate, limits, level))
+
+
+def _around(value: float, limits: FloatArray, level: float) -> Interval:
+    """An interval that holds the value it is about."""
+    low, high = limits.tolist()
+    return Interval(min(low, value), max(high, value), level)

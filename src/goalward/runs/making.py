@@ -1,0 +1,214 @@
+"""The steps of an evaluation, from features on: fit, predict, judge, write; none is done twice.
+
+    folds -> networks/ -> values, chances -> scores.json -> summary
+
+Every step notes what it was made from (`steps.py`), and is skipped while that is the same.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import goalward
+from goalward.config import EvaluationConfig
+from goalward.metrics.evaluation_scores import steps_of_chances
+from goalward.metrics.truth.frame_truth import FrameTruth
+from goalward.progress import training_bar
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.endings import IndexArray
+from goalward.run_folder import RunFolder
+from goalward.runs.held_out import (
+    Fold,
+    folds_of,
+    held_out_chances,
+    held_out_episodes,
+    held_out_values,
+    hindsight_of,
+)
+from goalward.runs.results import common_discount, judge
+from goalward.runs.run import Run
+from goalward.runs.settings import RunEpisode, RunSettings
+from goalward.runs.steps import Steps, data_digest, digest
+from goalward.runs.stored import open_run, write_episodes, write_results
+from goalward.training.presets import hyperparameters
+from goalward.values.chances import read_chances
+from goalward.values.hindsight import HindsightChoice, with_hindsight
+from goalward.values.table import ValueTable, read_values
+
+_log = logging.getLogger("goalward.runs")
+
+# Part of every digest: raise it when the same inputs would give other networks.
+_NETWORKS = 1
+# The same for values, which need no new training,
+_VALUES = 3
+# for chances, which need neither,
+_CHANCES = 1
+# and for scores, tables, figures and summary, which need no new values.
+_SCORES = 7
+STEP_WORDS = {
+    "episodes": "list of episodes",
+    "networks": "training",
+    "values": "values of every frame",
+    "chances": "chances of success",
+    "scores": "scores",
+    "summary": "tables, figures, summary",
+}
+
+
+class Making:
+    """One evaluation in the making; `made` are the steps that were not there already."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        settings: RunSettings,
+        rollouts: Rollouts,
+        truth: FrameTruth | None,
+        device: str | None,
+        progress: bool,
+        steps: Steps,
+    ) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.rollouts = rollouts
+        self.truth = truth
+        self.device = device
+        self.progress = progress
+        self.steps = steps
+        self.config = settings.evaluation
+        self.folds = asked_folds(rollouts, self.config)
+        self.made: list[str] = []
+
+    def run(self) -> Run:
+        config = self.config
+        numbers = hyperparameters(config.preset, **config.overrides)
+        split = [(fold.name, fold.training.tolist(), fold.held_out.tolist()) for fold in self.folds]
+        data = data_digest(self.rollouts)
+        noted = numbers.noted(config.methods)
+        networks = digest(_NETWORKS, data, split, config.methods, config.seeds, noted)
+        values = digest(_VALUES, networks, config.hindsight)
+        asked = self._steps_of_chances.tolist()
+        chances = digest(_CHANCES, networks, asked)
+        judged = digest(_SCORES, values, chances, config.standard_horizon, config.policy)
+        judged = judged if self.truth is None else digest(judged, _facts(self.truth))
+        told = digest(judged, goalward.__version__, self._noticed())
+        self.step("episodes", digest(data, split, config.policy), self._write_episodes)
+        self.step("networks", networks, self._fit)
+        self.step("values", values, self._predict)
+        self.step("chances", chances, self._predict_chances)
+        self.step("scores", judged, self._judge)
+        run = replace(open_run(self.folder.path), rollouts=self.rollouts)
+        self.step("summary", told, lambda: goalward.write_summary(run))
+        return run
+
+    def step(self, name: str, inputs: str, make: Callable[[], Sequence[Path]]) -> None:
+        if self.steps.is_done(name, inputs):
+            _log.info("%s: there already", STEP_WORDS[name])
+            return
+        _log.info("%s", STEP_WORDS[name])
+        self.steps.finish(name, inputs, make())
+        self.made.append(name)
+
+    def _noticed(self) -> tuple[Any, ...]:
+        """What the summary tells of the data besides scores."""
+        left_out = [(left.episode_id, left.reason) for left in self.rollouts.left_out]
+        return self.rollouts.warnings, left_out
+
+    def _write_episodes(self) -> Sequence[Path]:
+        fold_of = {int(i): fold.name for fold in self.folds for i in fold.held_out}
+        episodes = [
+            RunEpisode(
+                episode.id,
+                episode.task,
+                episode.outcome,
+                episode.num_frames,
+                episode.goal_frame,
+                fold_of.get(position, ""),
+            )
+            for position, episode in enumerate(self.rollouts)
+        ]
+        return write_episodes(self.folder, episodes, self.config.policy)
+
+    def _fit(self) -> Sequence[Path]:
+        from goalward.values.fitted import fit
+        from goalward.values.training_log import write_training_log
+
+        with training_bar(is_shown=self.progress) as update:
+            fitted = fit(
+                self.rollouts,
+                self.config.methods,
+                seeds=self.config.seeds,
+                preset=self.config.preset,
+                subsets={fold.name: fold.training for fold in self.folds},
+                device=self.device,
+                checkpoint=self.folder.networks,
+                on_progress=update,
+                **self.config.overrides,
+            )
+        fitted.save(self.folder.networks)
+        write_training_log(self.folder.training_log, fitted.log)
+        stored = [path for path in self.folder.networks.iterdir() if path.name[0] != "."]
+        return [*stored, self.folder.training_log]
+
+    def _predict(self) -> Sequence[Path]:
+        from goalward.values.fitted import load
+
+        fitted = load(self.folder.networks)
+        values = held_out_values(fitted, self.rollouts, self.folds, self.device)
+        decay = self._hindsight(values).decay
+        values = with_hindsight(values, self.rollouts.endings, self._discount, decay)
+        values.write(self.folder.values)
+        return [self.folder.values]
+
+    def _predict_chances(self) -> Sequence[Path]:
+        from goalward.values.fitted import load
+
+        fitted = load(self.folder.networks)
+        asked = self._steps_of_chances
+        chances = held_out_chances(fitted, self.rollouts, self.folds, asked, self.device)
+        chances.write(self.folder.chances)
+        return [self.folder.chances]
+
+    @property
+    def _steps_of_chances(self) -> IndexArray:
+        return steps_of_chances(self.rollouts.endings, self.config.standard_horizon)
+
+    def _hindsight(self, values: ValueTable) -> HindsightChoice:
+        given = self.config.hindsight
+        return hindsight_of(values, self.rollouts, self.folds, self._discount, given)
+
+    @property
+    def _discount(self) -> float:
+        return common_discount(self.config, max(int(self.rollouts.lengths.max()) - 1, 1))
+
+    def _judge(self) -> Sequence[Path]:
+        values = read_values(self.folder.values)
+        results, events = judge(
+            values,
+            read_chances(self.folder.chances),
+            self.rollouts,
+            held_out_episodes(self.folds, len(self.rollouts)),
+            self.config,
+            hindsight=self._hindsight(values),
+            training=self.folds[0].training if len(self.folds) == 1 else None,
+            truth=self.truth,
+        )
+        by_id = dict(zip(self.rollouts.ids, events, strict=True))
+        return write_results(self.folder, results, by_id)
+
+
+def asked_folds(rollouts: Rollouts, config: EvaluationConfig) -> tuple[Fold, ...]:
+    """What is learned from and what is held out, as the configuration asks."""
+    return folds_of(
+        rollouts,
+        num_folds=config.folds,
+        test_fraction=config.test_fraction,
+        seed=config.split_seed,
+    )
+
+
+def _facts(truth: FrameTruth) -> tuple[Any, ...]:
+    frames = list(zip(truth.episode_ids, truth.frame_indices.tolist(), strict=True))
+    return frames, truth.steps.tolist(), truth.cap, truth.made_with
