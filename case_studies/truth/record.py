@@ -4,11 +4,11 @@
     python case_studies/truth/record.py pick --out worlds --more 600     # more to learn from
 
 Per task and part one `.npz`: what the simulator knows of every frame (proprioception and state, as
-`observation.state` and `observation.environment_state` of a data set), the actions, how the episodes
-ended. For episodes to learn from that timed out also the steps to success when the policy went
-on as it was (-1: not within the cap); for test episodes the steps of many futures of some frames: 250
-spread over all episodes, and the last frame of 50 time-outs. Needs numpy and the task's simulator; a
-machine with many cores takes minutes where two cores take hours.
+`observation.state` and `observation.environment_state` of a data set), the actions, how episodes
+ended. For episodes to learn from that timed out also the steps to success when the policy went on
+as it was (-1: not within the cap); for test episodes the steps of many futures of some frames: 250
+spread over all episodes, and the last frame of 50 time-outs. Needs numpy and the task's simulator;
+a machine with many cores takes minutes where two cores take hours.
 """
 
 import argparse
@@ -29,8 +29,8 @@ from goalward.simulate.recording.workers import Workers
 from goalward.simulate.tasks import SimulatedTask, find_task
 from goalward.simulate.truth import (
     HORIZONS_UNTIL_CAP,
-    BranchPoint,
     Branching,
+    BranchPoint,
     TaskStage,
     branch_jobs,
     measure,

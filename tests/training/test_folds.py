@@ -250,8 +250,9 @@ QUICK = {
     "seeds": 1,
     "rounds": 2,
 }
-# Lengths, outcomes, and whether success is certain (1), out of the question (0), or neither. Time-outs
-# alone say that it is not near, not that it never comes: the two starts differ, and 0.25 is between.
+# Lengths, outcomes, and whether success is certain (1), out of the question (0), or neither.
+# Time-outs alone say that it is not near, not that it never comes: the two starts differ, and 0.25
+# is between.
 FEW_EPISODES = {
     "one success": ([6], ["success"], 1),
     "one time-out": ([6], ["time_out"], 0.25),
@@ -291,3 +292,9 @@ def test_few_episodes_of_few_kinds(method, lengths, outcomes, sure):
         kinds = np.repeat([outcome == "success" for outcome in outcomes], lengths)
         last = chances[-1][0, 0]
         assert last[kinds].mean() > last[~kinds].mean()
+
+
+@pytest.mark.parametrize(("starts", "names"), [("dark", ["dark"]), ("bright", ["bright"])])
+def test_one_start_may_be_chosen(frames, starts, names):
+    runs, _ = planned(frames, rounds=1, cross_fit=2, starts=starts)
+    assert [run.stage.name for run in runs[0].anchors] == names * 2

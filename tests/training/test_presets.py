@@ -42,6 +42,7 @@ PAPER = {
     "anchor_frames": "all",
     "cross_fit": 0,
     "rounds": 0,
+    "starts": "both",
     "decay": 0.95,
     "apart": {},
 }
@@ -241,7 +242,9 @@ def test_numbers_survive_json():
 def test_a_training_is_noted_by_what_it_depends_on():
     """As version 0.1.0 noted it, where it knew all there is to know."""
     newer = ("dropout", "input_noise", "weight_decay", "lags", "max_inputs", "survival_horizons")
-    old = {n: v for n, v in (PAPER | DEFAULT).items() if n not in (*newer, "rounds", "decay")}
+    old = {
+        n: v for n, v in (PAPER | DEFAULT).items() if n not in (*newer, "rounds", "starts", "decay")
+    }
     del old["apart"]
     assert hyperparameters().noted(["liveness", "survival"]) == old
     assert hyperparameters(width=8).noted(["survival"]) == old | {"width": 8}
@@ -255,3 +258,11 @@ def test_a_training_is_noted_by_what_it_depends_on():
     )
     assert own["apart"]["lambda-returns"]["width"] == 256
     assert "width" not in wider["apart"]["lambda-returns"]
+
+
+def test_what_is_left_to_the_clock_is_left_to_it_for_every_method():
+    numbers = hyperparameters("libero", discount=None, td_normaliser=None).for_horizon(100)
+    for method in ("liveness", "lambda-returns", "survival"):
+        own = numbers.of(method)
+        assert (own.discount, own.td_normaliser) == (1 - 1.75 / 100, 100.0)
+    assert hyperparameters("libero").for_horizon(100).of("lambda-returns").discount == 0.993

@@ -83,6 +83,8 @@ class Hyperparameters:
     """With K of 2 or more, the anchor value of an episode comes from networks that never saw it."""
     rounds: int = 0
     """How often targets are built anew from held-out predictions, and networks fitted to them."""
+    starts: Literal["both", "dark", "bright"] = "both"
+    """What the first round builds on: time-outs taken as never, as unknown, or the mean of both."""
     decay: float = 0.95
     """lambda: how much of a target is the recorded future, and how much the predictions on it."""
     apart: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -100,7 +102,11 @@ class Hyperparameters:
             value = getattr(self, known.name)
             if known.name not in ("apart", "lags") and not _fits(value, known.default):
                 raise GoalwardError(f"{known.name} cannot be {value!r}")
-        for name, choices in (("time_out", ("terminal", "open")), ("anchor_frames", ANCHOR_FRAMES)):
+        for name, choices in (
+            ("time_out", ("terminal", "open")),
+            ("anchor_frames", ANCHOR_FRAMES),
+            ("starts", ("both", "dark", "bright")),
+        ):
             if getattr(self, name) not in choices:
                 raise GoalwardError(
                     f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}"
@@ -289,7 +295,7 @@ OWN_NUMBERS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
                 "learning_rate_end": 0.0,
                 "num_steps": 600,
                 "evaluations": 12,
-                "input_noise": 0.3,
+                "input_noise": 0.5,
                 "gradient_steps_per_batch": 1,
                 "held_out_fraction": 0.0,
                 "priority_exponent": 0.0,
@@ -298,7 +304,7 @@ OWN_NUMBERS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
                 "lagged_tau": 0.0,
                 "time_out": "open",
                 "lags": (5, 20),
-                "max_inputs": 64,
+                "max_inputs": 32,
                 "cross_fit": 5,
                 "rounds": 4,
                 "decay": 0.98,

@@ -117,7 +117,8 @@ def _folded_runs(
             for fold, kept in folds
         )
 
-    runs = tuple(run for stage in method.stages for run in trained(stage, ()))
+    starts = [stage for stage in method.stages if numbers.starts in ("both", stage.name)]
+    runs = tuple(run for stage in starts or method.stages for run in trained(stage, ()))
     for stage in method.all_stages(numbers)[len(method.stages) :]:
         runs = trained(stage, runs)
     return runs

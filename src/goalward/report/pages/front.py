@@ -15,12 +15,9 @@ from goalward.report.pages.colours import page_colours
 from goalward.report.pages.numbers import estimate, number, share
 from goalward.report.pages.training import training_stages
 from goalward.report.words.rendering import page_sections, page_spans
-from goalward.report.words.summary import (
-    late_ids,
-    silence_about_time_outs,
-    summary_document,
-)
+from goalward.report.words.summary import summary_document
 from goalward.report.words.tables import card_cell, column_name, letters_of
+from goalward.report.words.time_outs import late_ids, silence_about_time_outs
 from goalward.rollouts.episode import Outcome
 from goalward.runs.codec import settings_text
 from goalward.runs.run import Run

@@ -2,11 +2,7 @@
 
 from collections.abc import Sequence
 
-from goalward.errors import argument
 from goalward.looks import EVENT_LOOKS
-from goalward.metrics.more_time import ON_ITS_WAY_FROM, STUCK_UP_TO, Verdict
-from goalward.metrics.policy_answers import Rate
-from goalward.metrics.score import Interval
 from goalward.metrics.scores.card import CardRow
 from goalward.metrics.scores.table import scores_shown
 from goalward.report.words.blocks import (
@@ -24,8 +20,10 @@ from goalward.report.words.blocks import (
     spans,
     strong,
 )
-from goalward.report.words.doubt import doubt_words
+from goalward.report.words.hindsight import hindsight_paragraph
 from goalward.report.words.rendering import markdown
+from goalward.report.words.shares import rate_words
+from goalward.report.words.time_outs import time_out_blocks
 from goalward.report.words.truth import truth_paragraphs
 from goalward.rollouts.findings import counted, some_of
 from goalward.runs.run import Run
@@ -51,32 +49,12 @@ def summary_document(run: Run) -> Document:
     return Document(run.policy, tuple(sections))
 
 
-def percent(value: float | None) -> str:
-    """
-    >>> percent(0.4567), percent(None)
-    ('46 %', 'unknown')
-    """
-    return "unknown" if value is None else f"{100 * value:.0f} %"
-
-
-def _span(interval: Interval) -> str:
-    if interval.low is None or interval.high is None:
-        return f"no interval: {interval.reason}"
-    return (
-        f"{100 * interval.level:.0f} % interval {percent(interval.low)} to {percent(interval.high)}"
-    )
-
-
-def _rate(rate: Rate) -> str:
-    return f"{percent(rate.value)} ({rate.count} of {rate.total}; {_span(rate.interval)})"
-
-
 # ---- the policy ---------------------------------------------------------------------------------
 
 
 def _policy_blocks(run: Run) -> list[Block]:
     policy, left_out = run.scores.policy, run.settings.data.left_out
-    rate = f" {_rate(policy.success)}. {policy.num_time_out} timed out, "
+    rate = f" {rate_words(policy.success)}. {policy.num_time_out} timed out, "
     rate += f"{policy.num_failure} failed early."
     if left_out:
         rate += f" Not counted: {counted(left_out)} that could not be trusted (below)."
@@ -90,7 +68,7 @@ def _policy_blocks(run: Run) -> list[Block]:
             f"{steps.quarter.value:.0f} to {steps.three_quarters.value:.0f}."
         )
     blocks.append(paragraph(strong("Steps to success"), told, role="answer"))
-    blocks += _time_out_blocks(run)
+    blocks += time_out_blocks(run)
     tasks = {episode.task for episode in run.episodes}
     if len(tasks) > 1:
         blocks.append(
@@ -100,109 +78,6 @@ def _policy_blocks(run: Run) -> list[Block]:
             )
         )
     return blocks
-
-
-def silence_about_time_outs(run: Run) -> str:
-    """Why there is nothing to say of timed-out episodes; empty if there is."""
-    policy = run.scores.policy
-    if policy.num_time_out == 0:
-        return "No episode timed out, so more time would change nothing."
-    if policy.success.count == 0:
-        return (
-            "No episode succeeded: nothing can say whether those that timed out were on their way."
-        )
-    if not policy.more_time.late:
-        more = argument("folds")
-        return f"No timed-out episode was held out; more episodes or {more} would help."
-    return ""
-
-
-def _time_out_blocks(run: Run) -> list[Block]:
-    silence = silence_about_time_outs(run)
-    if silence:
-        return [paragraph(silence)]
-    return [_twice_block(run), *_curve_blocks(run), _late_block(run), *doubt_paragraphs(run)]
-
-
-def _twice_block(run: Run) -> Block:
-    policy = run.scores.policy
-    more, twice = policy.more_time, policy.more_time.twice
-    share = twice.share.value or 0.0
-    num_held_out = len(more.late)
-    judged = ""
-    if num_held_out < policy.num_time_out:
-        judged = f", judged by the {num_held_out} that were held out"
-    disagreeing = [
-        spans(code(other.method), f" ({percent(other.share)})")
-        for other in more.others
-        if other.disagrees
-    ]
-    others = ()
-    if disagreeing:
-        others = (" Not so by ", listed(disagreeing), ": their share lies outside that interval.")
-    return paragraph(
-        strong("With twice the time"),
-        f" about {percent(twice.rate.value)} ({_span(twice.rate_interval)}) are expected to "
-        f"succeed: of the {policy.num_time_out} that timed out about "
-        f"{share * policy.num_time_out:.0f} ({percent(share)}; {_span(twice.share_interval)}), "
-        f"each given its own clock again{judged}.",
-        *others,
-        role="answer",
-    )
-
-
-_EXTRA_WORDS = {0.25: "a quarter more", 0.5: "half more", 2.0: "three times as much"}
-
-
-def _curve_blocks(run: Run) -> list[Block]:
-    """Other amounts of time in one line."""
-    told = [
-        f"{percent(found.rate.value)} with {_EXTRA_WORDS[found.extra]}"
-        for found in run.scores.policy.more_time.curve
-        if found.extra in _EXTRA_WORDS
-    ]
-    ever = run.scores.policy.more_time.curve[-1]
-    told.append(f"{percent(ever.rate.value)} ({_span(ever.rate_interval)}) without a clock")
-    return [paragraph(f"With other amounts of time: {', '.join(told)}.")]
-
-
-def _late_block(run: Run) -> Block:
-    """How many time-outs have which verdict, and their names; the best chance first."""
-    ids = late_ids(run)
-    counts = {verdict: len(found) for verdict, found in ids.items()}
-    return paragraph(
-        strong("Timed-out episodes"),
-        f": of {sum(counts.values())} held out, {counts[Verdict.ON_ITS_WAY]} ",
-        em("on their way"),
-        f" (a chance of at least {percent(ON_ITS_WAY_FROM)} with their own clock again), "
-        f"{counts[Verdict.STUCK]} ",
-        em("stuck"),
-        f" (at most {percent(STUCK_UP_TO)}); {counts[Verdict.CANNOT_TELL]} in between, of which "
-        "nobody can tell.",
-        *(
-            f" {words}: {some_of(ids[verdict], most=10)}."
-            for verdict, words in _NAMED.items()
-            if ids[verdict]
-        ),
-        role="answer",
-    )
-
-
-_NAMED = {Verdict.ON_ITS_WAY: "On their way", Verdict.STUCK: "Stuck"}
-
-
-def late_ids(run: Run) -> dict[Verdict, list[str]]:
-    """Ids of the held-out time-outs by verdict, the best chance first."""
-    more = run.scores.policy.more_time
-    return {
-        verdict: [run.episodes[one.episode].id for one in more.called(verdict)]
-        for verdict in Verdict
-    }
-
-
-def doubt_paragraphs(run: Run) -> list[Paragraph]:
-    """What the values say and should not be relied on for."""
-    return [Paragraph(doubt_words(doubt), role="doubt") for doubt in run.doubts]
 
 
 # ---- where to look ------------------------------------------------------------------------------
@@ -317,7 +192,8 @@ def _method_blocks(run: Run) -> Sequence[Block]:
             f"{', '.join(scores.methods)}, {scores.num_seeds} seeds each; "
             f"{counted(range(scores.num_held_out))} held out. The standard horizon is "
             f"{scores.standard_horizon} steps, the longest episode has {scores.time_limit}."
-        )
+        ),
+        hindsight_paragraph(run.hindsight),
     ]
     if data.left_out:
         blocks.append(paragraph("Left out because they could not be trusted:"))

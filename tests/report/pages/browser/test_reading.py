@@ -67,9 +67,9 @@ def test_a_count_leads_to_as_many_rows_whatever_was_chosen_before(demo_report, o
     assert reader.address == "episodes?outcome=time_out"
 
 
-def test_time_outs_on_their_way_can_be_watched(demo_report, open_report):
+def test_time_outs_and_their_verdicts_can_be_watched(demo_report, open_report):
     page = open_report(demo_report).without_charts().open()
-    tile = page.locator(".answer", has_text="Time-outs on their way")
+    tile = page.locator(".answer", has_text="Time-outs with a verdict")
     names = tile.locator("a").all_inner_texts()
     assert len(names) == 3
     tile.locator("a").nth(1).click()

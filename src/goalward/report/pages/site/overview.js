@@ -108,8 +108,9 @@
     if (answer.silence) return null;
     const { on_its_way: near, stuck, cannot_tell: unclear } = answer.late;
     const { on_its_way_from: likely, stuck_up_to: unlikely } = answer.verdicts;
-    return tile("Time-outs on their way", `${near.length} of ${near.length + stuck.length + unclear.length}`, [
-      note(`a chance of at least ${W.percent(likely)} with their own clock again; ${stuck.length} stuck (at most ${W.percent(unlikely)}), of ${unclear.length} nobody can tell`),
+    const told = near.length + stuck.length;
+    return tile("Time-outs with a verdict", `${told} of ${told + unclear.length}`, [
+      note(`${near.length} on their way (a chance of at least ${W.percent(likely)} with their own clock again), ${stuck.length} stuck (at most ${W.percent(unlikely)}); of ${unclear.length} nobody can tell`),
       lateEpisodes("On their way", near),
       lateEpisodes("Stuck", stuck),
       lateEpisodes("Cannot tell", unclear),

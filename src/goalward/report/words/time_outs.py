@@ -1,0 +1,122 @@
+"""What to expect of timed-out episodes, in words that claim no more than the numbers."""
+
+from goalward.errors import argument
+from goalward.metrics.more_time import ON_ITS_WAY_FROM, STUCK_UP_TO, Verdict
+from goalward.report.words.blocks import (
+    Block,
+    Paragraph,
+    code,
+    em,
+    listed,
+    paragraph,
+    spans,
+    strong,
+)
+from goalward.report.words.doubt import doubt_words
+from goalward.report.words.shares import percent, span_words
+from goalward.rollouts.findings import some_of
+from goalward.runs.run import Run
+
+
+def silence_about_time_outs(run: Run) -> str:
+    """Why there is nothing to say of timed-out episodes; empty if there is."""
+    policy = run.scores.policy
+    if policy.num_time_out == 0:
+        return "No episode timed out, so more time would change nothing."
+    if policy.success.count == 0:
+        return (
+            "No episode succeeded: nothing can say whether those that timed out were on their way."
+        )
+    if not policy.more_time.late:
+        more = argument("folds")
+        return f"No timed-out episode was held out; more episodes or {more} would help."
+    return ""
+
+
+def time_out_blocks(run: Run) -> list[Block]:
+    """What to expect of timed-out episodes with more time, and why to doubt it."""
+    silence = silence_about_time_outs(run)
+    if silence:
+        return [paragraph(silence)]
+    return [_twice_block(run), *_curve_blocks(run), _late_block(run), *doubt_paragraphs(run)]
+
+
+def _twice_block(run: Run) -> Block:
+    policy = run.scores.policy
+    more, twice = policy.more_time, policy.more_time.twice
+    share = twice.share.value or 0.0
+    num_held_out = len(more.late)
+    judged = ""
+    if num_held_out < policy.num_time_out:
+        judged = f", judged by the {num_held_out} that were held out"
+    disagreeing = [
+        spans(code(other.method), f" ({percent(other.share)})")
+        for other in more.others
+        if other.disagrees
+    ]
+    others = ()
+    if disagreeing:
+        others = (" Not so by ", listed(disagreeing), ": their share lies outside that interval.")
+    return paragraph(
+        strong("With twice the time"),
+        f" about {percent(twice.rate.value)} ({span_words(twice.rate_interval)}) are expected to "
+        f"succeed: of the {policy.num_time_out} that timed out about "
+        f"{share * policy.num_time_out:.0f} ({percent(share)}; "
+        f"{span_words(twice.share_interval)}), each given its own clock again{judged}.",
+        *others,
+        role="answer",
+    )
+
+
+_EXTRA_WORDS = {0.25: "a quarter more", 0.5: "half more", 2.0: "three times as much"}
+
+
+def _curve_blocks(run: Run) -> list[Block]:
+    """Other amounts of time in one line."""
+    told = [
+        f"{percent(found.rate.value)} with {_EXTRA_WORDS[found.extra]}"
+        for found in run.scores.policy.more_time.curve
+        if found.extra in _EXTRA_WORDS
+    ]
+    ever = run.scores.policy.more_time.curve[-1]
+    told.append(f"{percent(ever.rate.value)} ({span_words(ever.rate_interval)}) without a clock")
+    return [paragraph(f"With other amounts of time: {', '.join(told)}.")]
+
+
+def _late_block(run: Run) -> Block:
+    """How many time-outs have which verdict, and their names; the best chance first."""
+    ids = late_ids(run)
+    counts = {verdict: len(found) for verdict, found in ids.items()}
+    return paragraph(
+        strong("Timed-out episodes"),
+        f": of {sum(counts.values())} held out, {counts[Verdict.ON_ITS_WAY]} ",
+        em("on their way"),
+        f" (a chance of at least {percent(ON_ITS_WAY_FROM)} with their own clock again), "
+        f"{counts[Verdict.STUCK]} ",
+        em("stuck"),
+        f" (at most {percent(STUCK_UP_TO)}); {counts[Verdict.CANNOT_TELL]} in between, of which "
+        "nobody can tell.",
+        *(
+            f" {words}: {some_of(ids[verdict], most=10)}."
+            for verdict, words in _NAMED.items()
+            if ids[verdict]
+        ),
+        role="answer",
+    )
+
+
+_NAMED = {Verdict.ON_ITS_WAY: "On their way", Verdict.STUCK: "Stuck"}
+
+
+def late_ids(run: Run) -> dict[Verdict, list[str]]:
+    """Ids of the held-out time-outs by verdict, the best chance first."""
+    more = run.scores.policy.more_time
+    return {
+        verdict: [run.episodes[one.episode].id for one in more.called(verdict)]
+        for verdict in Verdict
+    }
+
+
+def doubt_paragraphs(run: Run) -> list[Paragraph]:
+    """What the values say and should not be relied on for."""
+    return [Paragraph(doubt_words(doubt), role="doubt") for doubt in run.doubts]
