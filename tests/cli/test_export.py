@@ -71,9 +71,10 @@ def test_what_the_tools_do_is_the_default(run, capsys):
     export(run, "--to", "evo-rl", "--unit", "value")
     told = capsys.readouterr().err
     assert "top:0.3, threshold" in told
-    assert "10 steps ahead" in told
     assert "task-top:0.3, threshold" in told
-    assert "in value, 50 steps ahead" in told
+    assert told.count("in hindsight (lambda 0.98)") == 2
+    export(run, "--to", "rlinf-advantages", "--n", "10")
+    assert "10 steps ahead" in capsys.readouterr().err
 
 
 def test_in_place_only_when_asked(run, data):
@@ -147,8 +148,11 @@ def test_an_id_with_commas_can_be_chosen(tmp_path, data):
         (["lerobot-progress", "--n", "3"], "--n means nothing to lerobot-progress"),
         (["mp4", "--positive", "top:1"], "--positive means nothing to mp4"),
         (["evo-rl", "--in-place", "--out", "x"], "give --out or --in-place, not both"),
-        (["evo-rl", "--n", "0"], "--n must be a number of steps above 0 or end, got '0'"),
-        (["evo-rl", "--n", "-3"], "--n must be a number of steps above 0"),
+        (
+            ["evo-rl", "--n", "0"],
+            "--n must be hindsight, a number of steps above 0, or end, got '0'",
+        ),
+        (["evo-rl", "--n", "-3"], "--n must be hindsight, a number of steps above 0"),
         (["evo-rl", "--positive", "best"], "no rule 'best' for what is positive"),
         (["rlinf-advantages", "--tag", "../x"], "--tag must be letters, digits"),
         (["csv", "--method", "best"], "no method 'best'; there are: liveness, mc"),
