@@ -30,6 +30,8 @@ STRUCTURAL_ERROR = 0.08
 # Of an episode's own clock; inf: however long it takes.
 EXTRA_TIME = (0.25, 0.5, 1.0, 2.0, math.inf)
 TWICE = 1.0
+# Nobody who reads "0 %" and "0 % to 97 %" sees that one lies outside the other.
+_HALF_A_PERCENT = 0.005
 _NUM_DRAWS = 20_000
 # Nobody is less sure of a share than Jeffreys is who has seen nothing: Beta(1/2, 1/2).
 _LEAST_SEEN = 1.0
@@ -177,7 +179,13 @@ def _one_answer(by_network: FloatArray) -> FloatArray:
 
 
 def _inside(share: float, interval: Interval) -> bool:
-    return (interval.low or 0.0) <= share <= (1.0 if interval.high is None else interval.high)
+    """Whether a share lies in an interval, as both are told: in whole percent.
+
+    >>> _inside(0.0, Interval(0.004, 0.9)), _inside(0.0, Interval(0.02, 0.9))
+    (True, False)
+    """
+    low, high = interval.low or 0.0, 1.0 if interval.high is None else interval.high
+    return low - _HALF_A_PERCENT <= share <= high + _HALF_A_PERCENT
 
 
 # ---- how sure ---------------------------------------------------------------------------------

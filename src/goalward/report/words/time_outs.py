@@ -48,7 +48,8 @@ def _twice_block(run: Run) -> Block:
     num_held_out = len(more.late)
     judged = ""
     if num_held_out < policy.num_time_out:
-        judged = f", judged by the {num_held_out} that were held out"
+        were = "was" if num_held_out == 1 else "were"
+        judged = f", judged by the {num_held_out} that {were} held out"
     disagreeing = [
         spans(code(other.method), f" ({percent(other.share)})")
         for other in more.others
