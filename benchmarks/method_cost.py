@@ -3,8 +3,8 @@
     python benchmarks/method_cost.py [--device cuda] [--seeds 1] [--episodes 100]
 
 Made-up episodes of 250 frames with 24 numbers each; both methods train by their defaults (and the
-paper's by the paper's own numbers too, with `--paper`). Seconds are of processor time on a CPU, which
-other work on the machine does not change, and of wall time on CUDA.
+paper's by the paper's own numbers too, with `--paper`). Seconds are of processor time on a CPU,
+which other work on the machine does not change, and of wall time on CUDA.
 """
 
 import argparse
