@@ -49,13 +49,14 @@ def simulate_command(
     Parameters
     ----------
     task
-        square (a nut on its peg), pick (a can into its bin), cloth (a towel folded), or libero (a
-        bowl on a plate; needs an environment and files of its own).
+        square (a nut on its peg), pick (a can into its bin), cloth (a towel folded), metaworld's
+        mw-pick-place, mw-peg-insert, mw-assembly and mw-shelf-place, or libero (a bowl on a plate;
+        needs an environment and files of its own).
     out
         The folder for the data set.
     policy
-        One of the task's policies (square: diffusion, retry, no-retry, clean; pick, libero: retry,
-        no-retry, clean; cloth: retry, no-retry, careful), or the weights (.safetensors) of a
+        One of the task's policies (square: diffusion, retry, no-retry, clean; pick, libero and
+        metaworld's: retry, no-retry, clean; cloth: retry, no-retry, careful), or the weights (.safetensors) of a
         diffusion policy. Default: the first.
     episodes
         How many to keep.
