@@ -56,8 +56,8 @@ def simulate_command(
         The folder for the data set.
     policy
         One of the task's policies (square: diffusion, retry, no-retry, clean; pick, libero and
-        metaworld's: retry, no-retry, clean; cloth: retry, no-retry, careful), or the weights (.safetensors) of a
-        diffusion policy. Default: the first.
+        metaworld's: retry, no-retry, clean; cloth: retry, no-retry, careful), or the weights
+        (.safetensors) of a diffusion policy. Default: the first.
     episodes
         How many to keep.
     balanced
