@@ -52,10 +52,16 @@ def without_clock(world: RecordedWorld) -> Method:
 
 
 def fitted_world(
-    world: RecordedWorld, methods: Sequence[str | Method], seeds: int, **numbers: Any
+    world: RecordedWorld,
+    methods: Sequence[str | Method],
+    seeds: int,
+    preset: str | None = None,
+    **numbers: Any,
 ) -> tuple[Fitted, float]:
+    """All methods on a world's episodes, by the paper's numbers unless a preset is given."""
     started = time.monotonic()
-    found = fit(world.train, methods, seeds=seeds, preset=world.preset, **world.numbers, **numbers)
+    preset = world.preset if preset is None else preset
+    found = fit(world.train, methods, seeds=seeds, preset=preset, **world.numbers, **numbers)
     if torch.cuda.is_available():
         torch.cuda.synchronize()
     return found, time.monotonic() - started
@@ -169,6 +175,8 @@ def main() -> None:
         "--sets", nargs="+", default=["ours", "paper", "limit", "more"], help="what to fit"
     )
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--preset", help="for the paper's methods; default: the paper's numbers")
+    parser.add_argument("--methods", default=",".join(PAPER), help="of the set `paper`")
     parser.add_argument(
         "--variants", type=Path, help="JSON, name -> numbers of lambda-returns: each in turn"
     )
@@ -203,10 +211,10 @@ def main() -> None:
                 continue
             methods: Sequence[str | Method] = [METHODS[OURS]]
             if kind == "paper":
-                methods = PAPER
+                methods = options.methods.split(",")
             elif kind == "limit":
                 methods = [without_clock(world)]
-            fitted, seconds = fitted_world(world, methods, options.seeds, **numbers)
+            fitted, seconds = fitted_world(world, methods, options.seeds, options.preset, **numbers)
             arrays = said(world, fitted) | {"seconds": seconds}
             if kind in ("ours", "more"):
                 arrays |= ends_by_network(world, fitted)
