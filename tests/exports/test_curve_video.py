@@ -66,12 +66,12 @@ def test_the_cursor_moves_with_the_video(tmp_path):
     assert np.abs(np.subtract([reddest_column(frame) for frame in frames], expected)).max() <= 1
 
 
-def test_the_thick_curve_is_in_hindsight_and_the_thin_one_is_not():
-    """Never, and in hindsight at the goal: the one lies at the top, the other at the bottom."""
+def test_the_thick_curve_is_the_value_and_the_thin_one_hindsight():
+    """At the goal, and in hindsight never: the one lies at the bottom, the other at the top."""
     never, there = np.ones((1, 40)), -np.ones((1, 40))
     look = {"colour": "#000000", "width": 480, "ceiling": 60.0, "caption": ""}
-    strip = curve_strip(Curves("td", never, there, 0.5), (), **look)
-    other = curve_strip(Curves("td", there, never, 0.5), (), **look)
+    strip = curve_strip(Curves("td", there, never, 0.5), (), **look)
+    other = curve_strip(Curves("td", never, there, 0.5), (), **look)
 
     def darkness(picture, rows):
         return float((255 - picture[rows, 100:400].astype(float)).mean(axis=(1, 2)).max())
@@ -90,7 +90,7 @@ def test_the_thick_curve_is_in_hindsight_and_the_thin_one_is_not():
     assert red[0] > 140 > 50 > red[1]
 
 
-def test_the_words_over_the_curve_are_of_hindsight(monkeypatch):
+def test_the_words_over_the_curve_are_of_the_value(monkeypatch):
     told = []
     monkeypatch.setattr(
         curve_strip_module, "steps_words", lambda steps, _: told.append(steps) or ""
@@ -98,8 +98,8 @@ def test_the_words_over_the_curve_are_of_hindsight(monkeypatch):
     curve = Curves("td", np.full((1, 4), 0.5), np.zeros((1, 4)), 0.5)
     look = {"colour": "#000000", "width": 480, "ceiling": 60.0, "caption": ""}
     curve_strip(curve, (), **look).at(2)
-    # One step to go, where the value says two.
-    assert told == [1.0]
+    # Two steps to go, where hindsight says one.
+    assert told == [2.0]
 
 
 def test_the_point_on_the_cursor_goes_down_to_the_goal(tmp_path):

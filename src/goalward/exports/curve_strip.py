@@ -42,14 +42,14 @@ class CurveStrip:
     def at(self, frame: int) -> Image:
         """The strip while this frame is shown, (STRIP_HEIGHT, width, 3)."""
         strip = self.static.copy()
-        width, num_frames = strip.shape[1], len(self.curve.hindsight)
+        width, num_frames = strip.shape[1], len(self.curve.value)
         x = cursor_column(frame, num_frames, width)
         strip[_HEADER : STRIP_HEIGHT - _FOOTER, x : x + _CURSOR_WIDTH] = _CURSOR
-        y = round(_row(float(self.curve.hindsight[frame])))
+        y = round(_row(float(self.curve.value[frame])))
         strip[y - 3 : y + 4, x - 2 : x + _CURSOR_WIDTH + 2] = _CURSOR
         header = PillowImage.new("RGB", (width, _HEADER), _WHITE)
         draw = ImageDraw.Draw(header)
-        told = steps_words(float(self.curve.hindsight_steps[frame]), self.ceiling)
+        told = steps_words(float(self.curve.steps[frame]), self.ceiling)
         draw.text((_LEFT, 5), told, fill=TEXT_COLOUR, font=_font(17))
         right = f"frame {frame} of {num_frames - 1}"
         draw.text((width - _RIGHT, 10), right, fill=QUIET_COLOUR, font=_font(12), anchor="ra")
@@ -72,9 +72,9 @@ def curve_strip(
     ceiling: float,
     caption: str,
 ) -> CurveStrip:
-    """The hindsight curve of one episode with a band of its spread either way, its value as a
-    thin line, and its events marked."""
-    values, ink = curve.hindsight, channels(colour)
+    """The value of one episode with a band of its spread either way, hindsight as a thin line,
+    and its events marked."""
+    values, ink = curve.value, channels(colour)
     fine = PillowImage.new("RGB", (width * _FINER, STRIP_HEIGHT * _FINER), _WHITE)
     draw = ImageDraw.Draw(fine)
     columns = _columns(len(values), width)
@@ -88,14 +88,14 @@ def curve_strip(
     for value in (-1.0, 0.0, 1.0):
         _line(draw, [(_LEFT, _row(value)), (width - _RIGHT, _row(value))], grid, 1.0)
     if len(values) > 1:
-        high = [_row(value) for value in np.minimum(values + curve.hindsight_spread, 1.0)]
-        low = [_row(value) for value in np.maximum(values - curve.hindsight_spread, -1.0)]
+        high = [_row(value) for value in np.minimum(values + curve.spread, 1.0)]
+        low = [_row(value) for value in np.maximum(values - curve.spread, -1.0)]
         edge = [*zip(columns, high, strict=True), *reversed([*zip(columns, low, strict=True)])]
         band = PillowImage.new("L", fine.size, 0)
         ImageDraw.Draw(band).polygon([(x * _FINER, y * _FINER) for x, y in edge], fill=110)
         fine.paste(ink, mask=band)
-        at_the_time = [*zip(columns, map(_row, curve.value.tolist()), strict=True)]
-        _line(draw, at_the_time, _mixed(ink, 0.6), 0.7)
+        in_hindsight = [*zip(columns, map(_row, curve.hindsight.tolist()), strict=True)]
+        _line(draw, in_hindsight, _mixed(ink, 0.6), 0.7)
         points = [*zip(columns, (_row(value) for value in values), strict=True)]
         _line(draw, points, ink, 2.0)
     picture = fine.reduce(_FINER)

@@ -40,9 +40,9 @@ def export_curve_videos(
 ) -> Written:
     """A video per episode into the folder `out`, or into the file `out` if it ends in .mp4.
 
-    All cameras side by side; under them the hindsight value of the method with a band of one
-    standard deviation over seeds, its value at the time as a thin line, its events, and a cursor
-    that moves with the video. Where an episode has no camera, there is the curve alone. Frames are
+    All cameras side by side; under them the value of the method with a band of one standard
+    deviation over seeds, hindsight as a thin line, its events, and a cursor that moves with the
+    video. Where an episode has no camera, there is the curve alone. Frames are
     shown at the speed of the recording, 10 in a second where that is not known. `rollouts` are all
     of the run. Progress is in frames.
     """
@@ -76,7 +76,7 @@ def export_curve_videos(
 def _caption(episode: RunEpisode, method: str, num_seeds: int) -> str:
     band = f" ± s.d. of {num_seeds} seeds" if num_seeds > 1 else ""
     outcome = episode.outcome.replace("_", "-")
-    curve = f"{method} in hindsight{band} (thin: at the time)"
+    curve = f"{method}{band} (thin: in hindsight)"
     return f"{outcome}; {curve}; episode {episode.id}: {episode.task}"
 
 

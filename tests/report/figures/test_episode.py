@@ -76,14 +76,14 @@ def test_without_cameras_there_is_the_curve_alone():
 
 
 def test_the_first_method_is_thick_with_a_band_and_the_others_are_thin():
-    other = Curves("td", CURVE, CURVE - 0.1, 0.97)
-    figure = episode_figure("", moments(3, 20), [Curves("liveness", -CURVE, CURVE, 0.97), other])
+    other = Curves("td", CURVE - 0.1, CURVE, 0.97)
+    figure = episode_figure("", moments(3, 20), [Curves("liveness", CURVE, -CURVE, 0.97), other])
     axes = curve_of(figure)
-    first, at_the_time, other = axes.lines[:3]
+    first, in_hindsight, other = axes.lines[:3]
     assert np.allclose(first.get_ydata(), CURVE.mean(axis=0))
-    assert np.allclose(at_the_time.get_ydata(), -CURVE.mean(axis=0))
+    assert np.allclose(in_hindsight.get_ydata(), -CURVE.mean(axis=0))
     assert np.allclose(other.get_ydata(), CURVE.mean(axis=0) - 0.1)
-    assert first.get_linewidth() > 2 * max(other.get_linewidth(), at_the_time.get_linewidth())
+    assert first.get_linewidth() > 2 * max(other.get_linewidth(), in_hindsight.get_linewidth())
     # The numbers stand on the thick line.
     (mark,) = [line for line in axes.lines if list(line.get_xdata()) == [20]]
     assert mark.get_ydata()[0] == pytest.approx(CURVE.mean(axis=0)[20])
@@ -93,13 +93,13 @@ def test_the_first_method_is_thick_with_a_band_and_the_others_are_thin():
     assert heights.max() == pytest.approx(0.85 + deviation)
     # Nothing is nearer than the goal.
     assert heights.min() == -1.0
-    assert legend_of(figure) == ["liveness ± s.d.", "at the time", "td"]
+    assert legend_of(figure) == ["liveness ± s.d.", "in hindsight", "td"]
 
 
 def test_one_seed_has_no_band():
     figure = episode_figure("", moments(3, 20), [Curves("liveness", CURVE[:1], CURVE[:1], 0.97)])
     assert len(curve_of(figure).collections) == 0
-    assert legend_of(figure) == ["liveness", "at the time"]
+    assert legend_of(figure) == ["liveness", "in hindsight"]
 
 
 def test_an_event_that_lasts_is_shaded_from_start_to_end():
@@ -108,7 +108,7 @@ def test_an_event_that_lasts_is_shaded_from_start_to_end():
     figure = episode_figure("", moments(0, 30), [LIVENESS], events=[setback, goal])
     (span,) = curve_of(figure).patches
     assert (span.get_x(), span.get_x() + span.get_width()) == (10, 15)
-    assert legend_of(figure) == ["liveness ± s.d.", "at the time", "setback"]
+    assert legend_of(figure) == ["liveness ± s.d.", "in hindsight", "setback"]
 
 
 def test_the_right_axis_counts_steps():
@@ -135,7 +135,7 @@ def test_the_truth_stands_as_points_with_two_standard_errors():
     points, _, (bars,) = curve_of(figure).containers[0]
     assert (points.get_xdata()[0], points.get_ydata()[0]) == (10, 0.25)
     assert np.allclose(bars.get_segments()[0][:, 1], [0.05, 0.45])
-    assert legend_of(figure) == ["liveness ± s.d.", "at the time", "truth ± 2 s.e."]
+    assert legend_of(figure) == ["liveness ± s.d.", "in hindsight", "truth ± 2 s.e."]
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from goalward.values.events import Event
 _SMALL = FONT_SIZE - 1.5
 # The least distance of two labels on an axis.
 _TICK_GAP_INCHES = 0.13
-# The value beside hindsight.
-_AT_THE_TIME: dict[str, Any] = {"linewidth": 0.7, "alpha": 0.75, "linestyle": (0, (4, 1.5))}
+# Hindsight beside the value.
+_IN_HINDSIGHT: dict[str, Any] = {"linewidth": 0.7, "alpha": 0.75, "linestyle": (0, (4, 1.5))}
 # A thick line through as many would be a smear.
 _MANY_FRAMES = 1000
 
@@ -42,9 +42,10 @@ def draw_curves(
     events: Sequence[Event],
     truth: Sequence[KnownValue],
 ) -> None:
-    """The curves of each method in hindsight into axes that are `height` inches high.
+    """The value of each method into axes that are `height` inches high.
 
-    Of the first method there is the value too, what could be said at the time, as a dashed line.
+    Of the first method there is hindsight too, what can be said knowing the rest, as a dashed line.
+    Events are found in values, and lie on the curve that shows them.
     """
     looks = looks_of([one.method for one in curves])
     for position, one in enumerate(curves):
@@ -52,7 +53,7 @@ def draw_curves(
         colour, is_first = looks[one.method].colour, position == 0
         axes.plot(
             frames,
-            one.hindsight,
+            one.value,
             color=colour,
             linewidth=0.7 if not is_first else 1.5 if len(frames) <= _MANY_FRAMES else 0.9,
             alpha=1.0 if is_first else 0.8,
@@ -62,10 +63,9 @@ def draw_curves(
             zorder=4 if is_first else 2.5,
         )
         if is_first:
-            axes.plot(frames, one.value, color=colour, zorder=3, **_AT_THE_TIME)
+            axes.plot(frames, one.hindsight, color=colour, zorder=3, **_IN_HINDSIGHT)
         if is_first and len(one.by_seed) > 1:
-            band = one.hindsight_spread
-            low, high = np.clip([one.hindsight - band, one.hindsight + band], -1, 1)
+            low, high = np.clip([one.value - one.spread, one.value + one.spread], -1, 1)
             if len(frames) == 1:
                 axes.plot([0, 0], [low[0], high[0]], color=colour, alpha=0.4, linewidth=3)
             axes.fill_between(frames, low, high, color=colour, alpha=0.2, linewidth=0, zorder=2)
@@ -87,9 +87,7 @@ def draw_curves(
     longest = max(len(one.value) for one in curves)
     margin = max(0.015 * (longest - 1), 0.5 if longest == 1 else 0.0)
     axes.set(xlim=(-margin, longest - 1 + margin), ylim=(-1.06, 1.06))
-    axes.set(
-        xlabel="frame", ylabel="hindsight value (-1 goal, 1 never)", yticks=[-1, -0.5, 0, 0.5, 1]
-    )
+    axes.set(xlabel="frame", ylabel="value (-1 goal, 1 never)", yticks=[-1, -0.5, 0, 0.5, 1])
     plain_axes(axes)
     axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
     if longest == 1:
@@ -143,7 +141,7 @@ def curve_handles(
         width, colour = 0.9 if position else 1.6, looks[one.method].colour
         handles.append(Line2D([], [], color=colour, lw=width, label=label))
         if position == 0:
-            handles.append(Line2D([], [], color=colour, label="at the time", **_AT_THE_TIME))
+            handles.append(Line2D([], [], color=colour, label="in hindsight", **_IN_HINDSIGHT))
     if truth:
         handles.append(
             Line2D([], [], color=TRUTH_COLOUR, marker="D", ms=3, lw=0, label="truth ± 2 s.e.")

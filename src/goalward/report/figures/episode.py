@@ -62,8 +62,8 @@ def episode_figure(
 ) -> Figure:
     """Frames and the curves of one episode, of each method.
 
-    All in hindsight. The first method has a band of one standard deviation over seeds, and its
-    value at the time as a dashed line; the others are thin lines.
+    The first method has a band of one standard deviation over seeds, and hindsight as a dashed
+    line; the others are thin lines.
     Numbers on the frames are those over the curve; where an event lasts, the curve is shaded.
     True values, where known, stand as points with two standard errors either way. The
     axis on the right counts steps to go.
@@ -165,7 +165,7 @@ def _mark_moments(
     spread = apart(places, BADGE + 0.01, box.left - BADGE / 2, box.left + box.width + BADGE / 2)
     top = axes.get_ylim()[1]
     for number, (moment, place) in enumerate(zip(moments, spread, strict=True), start=1):
-        value = float(curve.hindsight[moment.frame])
+        value = float(curve.value[moment.frame])
         looks = {"color": moment.colour, "zorder": 3}
         axes.plot([moment.frame] * 2, [value, top], linewidth=0.6, linestyle=":", **looks)
         looks = {"mec": "white", "mew": 0.5, "ms": 3.2, "zorder": 6}
