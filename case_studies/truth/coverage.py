@@ -6,6 +6,9 @@
 Each data set is half of the episodes to learn from, judged at 24 of the test time-outs, drawn with
 replacement. Measured is the share of all time-outs of the world, those learned from (each went on
 once) and those of the test set (each many times), that succeeded within one more clock.
+
+A second table has the interval of every fit that `fit.py` stored, on all test time-outs, against
+the share measured at those same frames and against that of all time-outs.
 """
 
 import argparse
@@ -17,6 +20,7 @@ from worlds import RecordedWorld, read_world
 
 from goalward.metrics.more_time import share_beta
 from goalward.metrics.truth.known_frames import known_frames
+from goalward.rollouts.endings import FloatArray
 from goalward.seeds import generator
 
 NUM_JUDGED = 24
@@ -27,11 +31,33 @@ def measured_share(world: RecordedWorld) -> float:
     """Of all time-outs, test and training, that were let go on."""
     clock = world.time_out - 1
     hidden = world.steps_on[~world.train.success]
+    went_on = (hidden >= 0) & (hidden <= clock)
+    return float(np.concatenate([went_on, measured_at_ends(world)]).mean())
+
+
+def measured_at_ends(world: RecordedWorld) -> FloatArray:
+    """Of every test time-out whose last frame was let go on, the share of futures in time."""
     known = known_frames(world.truth, world.test, np.ones(len(world.test), dtype=np.bool_))
     last = world.test.episode_ends[known.episode] - 1
     at_end = (np.array(known.outcome) != "success") & (known.position == last)
-    of_test = known.truth.success_within(clock).mean[at_end]
-    return float(np.concatenate([(hidden >= 0) & (hidden <= clock), of_test]).mean())
+    return known.truth.success_within(world.time_out - 1).mean[at_end]
+
+
+def tell_fits(worlds: Path, fits: Path) -> None:
+    """Of every stored fit of our method: expected, its interval, measured, inside or not."""
+    print("\n| world | expected | interval | measured there | of all time-outs | inside |")
+    print("|---|---|---|---|---|---|")
+    for path in sorted(fits.glob("*_ours.npz")):
+        world = read_world(worlds, path.name.removesuffix("_ours.npz"))
+        with np.load(path, allow_pickle=False) as stored:
+            ends = stored["ends"].astype(np.float64)
+        low, high = special.betaincinv(*share_beta(ends), [0.025, 0.975])
+        there = float(measured_at_ends(world).mean())
+        print(
+            f"| {world.name} | {100 * ends.mean():.0f} % | {100 * low:.0f} to {100 * high:.0f} % | "
+            f"{100 * there:.0f} % | {100 * measured_share(world):.0f} % | "
+            f"{'yes' if low <= there <= high else 'no'} |"
+        )
 
 
 def main() -> None:
@@ -63,6 +89,7 @@ def main() -> None:
             f"({100 * np.min(shares):.0f} to {100 * np.max(shares):.0f}) | "
             f"{100 * np.mean(widths):.0f} points | {100 * np.mean(covered):.0f} % |"
         )
+    tell_fits(options.worlds, options.fits)
 
 
 if __name__ == "__main__":
