@@ -174,6 +174,14 @@ def test_a_sparse_reward_is_the_last_resort(tmp_path: Path):
     assert rollouts.goal_frames.tolist() == [2, -1]
 
 
+def test_a_reward_of_zeros_is_no_label(tmp_path: Path):
+    episodes = [make_episode(n, None, columns={"next.reward": [0.0] * n}) for n in (3, 4)]
+    with pytest.raises(RolloutError, match="no outcome label.*next.reward says the same"):
+        goalward.read(write_lerobot(tmp_path, episodes))
+    named = goalward.read(tmp_path, success_key="next.reward")
+    assert list(named.outcomes) == [Outcome.TIME_OUT] * 2
+
+
 def test_a_dense_reward_is_no_label(tmp_path: Path):
     episodes = [
         make_episode(3, None, columns={"next.reward": values})

@@ -161,6 +161,15 @@ def test_a_reward_counts_where_nothing_else_speaks(tmp_path: Path) -> None:
     assert read(one_file(tmp_path, said)).success.tolist() == [False]
 
 
+def test_a_reward_of_zeros_is_no_label(tmp_path: Path) -> None:
+    path = one_file(tmp_path, *(rlds.make_episode(n, None) for n in (5, 3, 4)))
+    with pytest.raises(RolloutError, match=r"no outcome label found.*steps/reward says the same"):
+        read(path)
+    assert read(path, success_key="steps/reward").success.tolist() == [False] * 3
+    said = one_file(tmp_path, *(rlds.make_episode(n, False) for n in (5, 3)))
+    assert read(said).success.tolist() == [False] * 2
+
+
 def test_no_label_is_an_error_that_lists_the_features(tmp_path: Path) -> None:
     path = one_file(tmp_path, rlds.make_episode(3, None, steps__reward=[0.1, 0.2, 0.7]))
     with pytest.raises(RolloutError, match=r"no outcome label found.*steps/observation/state"):

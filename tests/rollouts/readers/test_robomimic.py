@@ -239,7 +239,9 @@ def test_what_was_written_is_read_back(
         demos[f"demo_{number}"] = hdf5.robomimic_demo(length, goal, seed + number)
         # A reward on every frame says that the goal was reached, not when: the last frame.
         expected.append(-1 if goal is None else (length - 1 if goal == 0 else goal))
-    rollouts = read(hdf5.write(tmp_path / "a.hdf5", demos, **packing), strict=True)
+    path = hdf5.write(tmp_path / "a.hdf5", demos, **packing)
+    # Named: rewards that are 0 everywhere are no label otherwise.
+    rollouts = read(path, strict=True, success_key="rewards")
     assert rollouts.goal_frames.tolist() == expected
     assert rollouts.lengths.tolist() == lengths
     for episode, demo in zip(rollouts, demos.values(), strict=True):
@@ -265,7 +267,11 @@ def test_what_was_written_is_read_back(
     ],
 )
 def test_genuine_files(name: str, outcomes: list[str], goals: list[int], frames: int):
-    rollouts = read(EXCERPTS / f"{name}.hdf5", strict=True)
+    path = EXCERPTS / f"{name}.hdf5"
+    if "success" not in outcomes:
+        with pytest.raises(RolloutError, match="rewards says the same of every frame"):
+            read(path, strict=True)
+    rollouts = read(path, strict=True, success_key="rewards")
     assert rollouts.outcomes.tolist() == outcomes
     assert rollouts.goal_frames.tolist() == goals
     assert rollouts.proprioception.shape == (frames, 9)

@@ -37,6 +37,33 @@ def test_rewards_that_are_not_sparse_are_not_evidence(tmp_path: Path, rewards: l
     assert read(path, success_key="rewards")[0].outcome == expected
 
 
+@pytest.mark.parametrize("reward", [0.0, 1.0, -1.0])
+def test_rewards_that_never_change_are_no_label(tmp_path: Path, reward: float):
+    demos = {
+        f"demo_{i}": hdf5.robomimic_demo(5 + i).replaced(rewards=np.full(5 + i, reward))
+        for i in range(3)
+    }
+    path = hdf5.write_robomimic(tmp_path / "a.hdf5", demos)
+    with pytest.raises(RolloutError, match=r"no outcome label.*rewards says the same.*labels="):
+        read(path)
+    assert read(path, success_key="rewards").success.tolist() == [reward > 0] * 3
+    assert read(path, labels="time_out").success.tolist() == [False] * 3
+    for demo in demos.values():
+        demo.attributes["success"] = False
+    # A label that is the same everywhere is a label all the same.
+    rollouts = read(hdf5.write_robomimic(path, demos))
+    assert rollouts.outcomes.tolist() == ["time_out"] * 3
+    assert not any("rewards" in warning for warning in rollouts.warnings)
+
+
+def test_rewards_may_be_the_same_within_every_episode(tmp_path: Path):
+    demos = {
+        f"demo_{i}": hdf5.robomimic_demo().replaced(rewards=np.full(5, float(i))) for i in range(2)
+    }
+    rollouts = read(hdf5.write_robomimic(tmp_path / "a.hdf5", demos))
+    assert rollouts.success.tolist() == [False, True]
+
+
 def test_a_step_cost_and_a_scaled_reward_are_sparse(tmp_path: Path):
     demo = hdf5.robomimic_demo().replaced(rewards=np.array([[-1], [-1], [10], [10], [0]]))
     rollouts = read(hdf5.write_robomimic(tmp_path / "a.hdf5", {"demo_0": demo}))
@@ -45,9 +72,10 @@ def test_a_step_cost_and_a_scaled_reward_are_sparse(tmp_path: Path):
 
 def test_terminated_tells_a_failure_from_a_time_out(tmp_path: Path):
     fell = hdf5.robomimic_demo(goal=None).replaced(terminated=np.array([0, 0, 0, 0, 1], bool))
-    demos = {"demo_0": fell, "demo_1": hdf5.robomimic_demo(goal=None)}
-    rollouts = read(hdf5.write_robomimic(tmp_path / "a.hdf5", demos))
-    assert rollouts.outcomes.tolist() == ["failure", "time_out"]
+    demos = [fell, hdf5.robomimic_demo(goal=None), hdf5.robomimic_demo()]
+    path = tmp_path / "a.hdf5"
+    hdf5.write_robomimic(path, {f"demo_{i}": demo for i, demo in enumerate(demos)})
+    assert read(path).outcomes.tolist() == ["failure", "time_out", "success"]
 
 
 @pytest.mark.parametrize("stated", [True, 1, "success", b"true", np.array([1])])

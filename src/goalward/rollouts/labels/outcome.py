@@ -27,7 +27,7 @@ LABEL_FILES = (
 ORDER = ("next.success", "is_success", "episode_success", "is_episode_successful", "success")
 
 # A sparse reward repeats the label in some recorders and means something else in others: it
-# counts only where nothing else speaks.
+# counts only where nothing else speaks, and only if it ever changes (many writers fill it with 0).
 LAST_RESORT = frozenset({"next.reward", "rewards", "steps/reward"})
 
 
@@ -124,8 +124,13 @@ def _from_best_source(
         for name in episode.evidence:
             coverage[name] = coverage.get(name, 0) + 1
     strong = [name for name in coverage if name not in LAST_RESORT]
-    candidates = strong or list(coverage)
+    candidates = strong or [name for name in coverage if _ever_changes(name, episodes)]
     if not candidates:
+        for name in coverage:
+            holds += (
+                f" {name} says the same of every frame in {counted(episodes)}, so it is no "
+                f"label ({argument('success_key', name)} uses it all the same)."
+            )
         raise RolloutError(
             f"{where}: no outcome label found. Looked for: {looked_for}. {holds} "
             f"Give a label file with {argument('labels')} (csv or json: episode_index,success) or "
@@ -138,6 +143,15 @@ def _from_best_source(
     for other in candidates[1:]:
         _check_agreement(episodes, best, other, where)
     return {e.episode_id: e.evidence[best] for e in episodes if best in e.evidence}, best
+
+
+def _ever_changes(name: str, episodes: Sequence[Unlabelled]) -> bool:
+    """Whether a reward tells any two frames of the data set apart.
+
+    Evidence without a goal frame comes from a reward that is the same all through its episode.
+    """
+    said = {e.evidence[name] for e in episodes if name in e.evidence}
+    return len(said) > 1 or any(evidence.goal_frame is not None for evidence in said)
 
 
 def _check_agreement(episodes: Sequence[Unlabelled], best: str, other: str, where: str) -> None:
