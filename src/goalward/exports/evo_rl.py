@@ -19,7 +19,7 @@ from goalward.exports.lerobot_frames import FileFrames, LeRobotFrames
 from goalward.exports.replacement import replace_together
 from goalward.exports.written import Written, missing_note
 from goalward.progress import OnProgress, unheard
-from goalward.rollouts.readers.lerobot.layout import read_json
+from goalward.rollouts.readers.lerobot.info import read_json
 
 _INTERVENTION = "complementary_info.is_intervention"
 _MARK = "goalward_export.json"

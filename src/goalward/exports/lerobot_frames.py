@@ -10,7 +10,8 @@ import numpy.typing as npt
 from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.readers import lerobot
-from goalward.rollouts.readers.lerobot.layout import Info, read_episodes, read_info
+from goalward.rollouts.readers.lerobot.episode_list import read_episodes
+from goalward.rollouts.readers.lerobot.info import Info, read_info
 from goalward.rollouts.readers.lerobot.paths import DATA_TEMPLATES, locate
 from goalward.rollouts.readers.lerobot.tables import read_columns
 from goalward.runs.run import Run

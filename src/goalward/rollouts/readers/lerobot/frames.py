@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 from goalward.errors import RolloutError
 from goalward.rollouts.findings import Findings, counted, some_of
 from goalward.rollouts.frames import EncodedFrames, FrameSource
-from goalward.rollouts.readers.lerobot.layout import EpisodeEntry, Info
+from goalward.rollouts.readers.lerobot.episode_list import EpisodeEntry
+from goalward.rollouts.readers.lerobot.info import Info
 from goalward.rollouts.readers.lerobot.paths import VIDEO_TEMPLATES, is_inside, locate
 from goalward.rollouts.readers.lerobot.tables import EpisodeTable
 from goalward.rollouts.video.index import TURNED, VideoIndex, read_index

@@ -24,14 +24,9 @@ from goalward.rollouts.labels.outcome import (
     TERMINATED_COLUMNS,
 )
 from goalward.rollouts.readers.assembly import Found, FoundEpisode, ReadOptions, no_proprioception
+from goalward.rollouts.readers.lerobot.episode_list import EpisodeEntry, read_episodes, read_tasks
 from goalward.rollouts.readers.lerobot.frames import Videos, image_frames, overlapping
-from goalward.rollouts.readers.lerobot.layout import (
-    EpisodeEntry,
-    Info,
-    read_episodes,
-    read_info,
-    read_tasks,
-)
+from goalward.rollouts.readers.lerobot.info import Info, read_info
 from goalward.rollouts.readers.lerobot.paths import DATA_TEMPLATES, locate
 from goalward.rollouts.readers.lerobot.tables import EpisodeTable, FrameTables
 

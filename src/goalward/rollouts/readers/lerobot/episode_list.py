@@ -1,4 +1,4 @@
-"""Where a LeRobot data set keeps things: info.json, the list of episodes, the files of each.
+"""The list of episodes of a LeRobot data set, with the files of each.
 
 Version 3.0 packs many episodes into one parquet and one mp4 file; version 2.x has one of each
 per episode. Both end as a list of `EpisodeEntry`.
@@ -9,7 +9,6 @@ per episode. Both end as a list of `EpisodeEntry`.
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,45 +16,8 @@ from typing import Any
 
 from goalward.errors import RolloutError
 from goalward.rollouts.findings import Findings
-from goalward.rollouts.readers.lerobot.paths import checked_template
+from goalward.rollouts.readers.lerobot.info import Info
 from goalward.rollouts.readers.lerobot.tables import read_columns
-
-
-@dataclass(frozen=True)
-class Info:
-    """What meta/info.json says, checked."""
-
-    path: Path
-    version: str
-    fps: float
-    features: Mapping[str, Mapping[str, Any]]
-    total_episodes: int | None
-    chunks_size: int
-    data_path: str | None
-    video_path: str | None
-
-    @property
-    def packs_episodes(self) -> bool:
-        """Many episodes per file (3.0), or one (2.x)."""
-        return int(self.version.split(".")[0]) >= 3
-
-    @property
-    def root(self) -> Path:
-        return self.path.parent.parent
-
-    def keys(self, *dtypes: str) -> list[str]:
-        return [key for key, feature in self.features.items() if feature.get("dtype") in dtypes]
-
-    def shape(self, key: str) -> tuple[int, ...]:
-        """The declared shape, () if there is no usable one."""
-        shape = self.features.get(key, {}).get("shape")
-        if not isinstance(shape, list) or not all(type(n) is int and 0 < n < 1e6 for n in shape):
-            return ()
-        return tuple(shape)
-
-    def size(self, key: str) -> int:
-        """Numbers per frame, 0 if the feature is absent."""
-        return math.prod(self.shape(key)) if self.shape(key) else 0
 
 
 @dataclass(frozen=True)
@@ -75,54 +37,10 @@ class EpisodeEntry:
     fields: Mapping[str, object] = field(default_factory=dict)
 
 
-def read_info(root: Path) -> Info:
-    path = root / "meta" / "info.json"
-    content = read_json(path)
-    if not isinstance(content, dict):
-        raise RolloutError(f"{path}: wanted an object")
-    fps = content.get("fps")
-    if isinstance(fps, bool) or not isinstance(fps, int | float) or not 0 < fps < 1e5:
-        raise RolloutError(f"{path}: fps is {fps!r}, wanted a number above 0")
-    features = content.get("features")
-    if not isinstance(features, dict) or not all(isinstance(f, dict) for f in features.values()):
-        raise RolloutError(f"{path}: features is missing or not an object of objects")
-    total = content.get("total_episodes")
-    chunks_size = content.get("chunks_size", 1000)
-    return Info(
-        path=path,
-        version=_version(content.get("codebase_version"), root, path),
-        fps=float(fps),
-        features=features,
-        total_episodes=total if isinstance(total, int) else None,
-        chunks_size=chunks_size if isinstance(chunks_size, int) and chunks_size > 0 else 1000,
-        data_path=checked_template(content.get("data_path"), path),
-        video_path=checked_template(content.get("video_path"), path),
-    )
-
-
-def _version(declared: object, root: Path, path: Path) -> str:
-    if declared is None:
-        return "3.0" if (root / "meta" / "episodes").is_dir() else "2.1"
-    match = re.fullmatch(r"v?(\d{1,3}(\.\d{1,3}){0,2})", str(declared))
-    if match is None or int(match[1].split(".")[0]) not in (2, 3):
-        raise RolloutError(f"{path}: codebase_version {declared!r} is not 2.x or 3.x")
-    return match[1]
-
-
-def read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise RolloutError(f"{path}: not readable as json ({error})") from error
-
-
-# ---- episodes ----------------------------------------------------------------------------------
-
-
 def read_episodes(root: Path, info: Info, findings: Findings) -> list[EpisodeEntry]:
     """The list of episodes in order; an index named twice is kept once."""
     if info.packs_episodes:
-        entries = _packed_entries(root, findings)
+        entries = _packed_entries(root, info.fps, findings)
     else:
         entries = _single_entries(root, info)
     by_index: dict[int, EpisodeEntry | None] = {}
@@ -143,7 +61,7 @@ def read_episodes(root: Path, info: Info, findings: Findings) -> list[EpisodeEnt
     return [entry for _, entry in sorted(by_index.items()) if entry is not None]
 
 
-def _packed_entries(root: Path, findings: Findings) -> Iterable[EpisodeEntry]:
+def _packed_entries(root: Path, fps: float, findings: Findings) -> Iterable[EpisodeEntry]:
     folder = root / "meta" / "episodes"
     files = sorted(folder.glob("*/*.parquet"))
     if not files:
@@ -158,7 +76,7 @@ def _packed_entries(root: Path, findings: Findings) -> Iterable[EpisodeEntry]:
         readable += 1
         for row in rows:
             try:
-                yield _packed_entry(row, path)
+                yield _packed_entry(row, fps, path)
             except RolloutError as error:
                 findings.leave_out(str(row.get("episode_index")), str(error))
     if not readable:
@@ -179,8 +97,9 @@ def _without_statistics(names: list[str]) -> list[str]:
     return [name for name in names if not name.startswith("stats/")]
 
 
-def _packed_entry(row: Mapping[str, Any], path: Path) -> EpisodeEntry:
+def _packed_entry(row: Mapping[str, Any], fps: float, path: Path) -> EpisodeEntry:
     try:
+        length = None if row.get("length") is None else int(row["length"])
         numbers = {
             "chunk_index": int(row["data/chunk_index"]),
             "file_index": int(row["data/file_index"]),
@@ -194,7 +113,7 @@ def _packed_entry(row: Mapping[str, Any], path: Path) -> EpisodeEntry:
         ]
         return EpisodeEntry(
             episode_index=int(row["episode_index"]),
-            length=None if row.get("length") is None else int(row["length"]),
+            length=length,
             task=_first_task(row.get("tasks")),
             numbers=numbers,
             camera_numbers={
@@ -205,9 +124,11 @@ def _packed_entry(row: Mapping[str, Any], path: Path) -> EpisodeEntry:
                 for camera in cameras
             },
             window_s={
-                camera: (
+                camera: _window_s(
                     float(row[f"videos/{camera}/from_timestamp"]),
                     _as_number(row.get(f"videos/{camera}/to_timestamp")),
+                    length,
+                    fps,
                 )
                 for camera in cameras
             },
@@ -218,6 +139,23 @@ def _packed_entry(row: Mapping[str, Any], path: Path) -> EpisodeEntry:
         raise RolloutError(
             f"{path}: the entry of episode {row.get('episode_index')} is damaged ({problem})"
         ) from error
+
+
+def _window_s(
+    start_s: float, end_s: float | None, length: int | None, fps: float
+) -> tuple[float, float | None]:
+    """The part of a video that is an episode's, up to where the next one may begin.
+
+    Writers give the time at which the last frame ends, or that at which it is first shown.
+
+    >>> _window_s(2.0, 2.4, 5, 10.0), _window_s(2.0, 2.5, 5, 10.0)
+    ((2.0, 2.5), (2.0, 2.5))
+    """
+    if end_s is not None and length is not None:
+        last_s = start_s + (length - 1) / fps
+        if abs(end_s - last_s) < 0.25 / fps:
+            return start_s, last_s + 1 / fps
+    return start_s, end_s
 
 
 def _single_entries(root: Path, info: Info) -> Iterable[EpisodeEntry]:
