@@ -6,9 +6,9 @@ import torch
 
 import goalward
 from goalward.training.frames import training_frames
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.inputs import FeatureRows
 from goalward.training.methods import METHODS
-from goalward.training.presets import Hyperparameters
 from goalward.training.problem import problem_of
 from goalward.training.runs import plan_run
 from goalward.training.step import initial_state

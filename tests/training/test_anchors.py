@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from goalward.training.fit import Sight, anchor_values, train
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.inputs import FeatureRows
 from goalward.training.methods import METHODS
 from goalward.training.nets import frame_values, nets_of
-from goalward.training.presets import Hyperparameters
 from goalward.training.problem import problem_of
 from goalward.training.runs import plan_run
 

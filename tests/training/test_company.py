@@ -6,10 +6,10 @@ import torch
 
 from goalward.training.fit import train
 from goalward.training.frames import training_frames
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.inputs import FeatureRows, standardisation
 from goalward.training.methods import METHODS
 from goalward.training.nets import frame_values
-from goalward.training.presets import Hyperparameters
 from goalward.training.runs import all_runs, plan_run
 from goalward.training.value_net import NetShape, initial_weights
 

@@ -9,8 +9,8 @@ import goalward
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.training.frames import training_frames
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.lens import Lens, lens_of, principal_directions
-from goalward.training.presets import Hyperparameters
 from goalward.values.fitted import fit, load
 
 LENGTHS = (9, 1, 6, 12)

@@ -8,11 +8,12 @@ from goalward import GoalwardError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.training.frames import training_frames
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.inputs import FeatureRows
-from goalward.training.methods import METHODS, STAGES
+from goalward.training.methods import METHODS
 from goalward.training.nets import Nets, frame_values
-from goalward.training.presets import Hyperparameters
 from goalward.training.runs import NetRun
+from goalward.training.stages import STAGES
 from goalward.training.value_net import NetShape, initial_weights
 
 NUMBERS = Hyperparameters(

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 import goalward
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.inputs import FeatureRows
 from goalward.training.methods import METHODS
-from goalward.training.presets import Hyperparameters
 from goalward.training.problem import problem_of
 from goalward.training.runs import plan_run
 from goalward.values.fitted import fit

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 import goalward
-from goalward.training.methods import METHODS, STAGES
+from goalward.training.hyperparameters import Hyperparameters
+from goalward.training.methods import METHODS
 from goalward.training.outputs import BINS, HAZARD, VALUE, survival_edges
-from goalward.training.presets import Hyperparameters
+from goalward.training.stages import STAGES
 from goalward.values.fitted import fit
 
 CPU = torch.device("cpu")

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from goalward import GoalwardError
-from goalward.training.presets import OWN_NUMBERS, PRESETS, Hyperparameters, hyperparameters
+from goalward.training.hyperparameters import Hyperparameters
+from goalward.training.presets import OWN_NUMBERS, PRESETS, hyperparameters
 
 PAPER = {
     "num_layers": 5,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from goalward.training.presets import Hyperparameters
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.shaking import Shaking
 from goalward.training.step import draw, folder, gradient_step, score_held_out, targets, train_batch
 from goalward.values.fitted import fit

@@ -20,9 +20,9 @@ from goalward.training.checkpoint import (
     write_tensors,
 )
 from goalward.training.frames import training_frames
-from goalward.training.methods import BOOTSTRAP, MC, SPARSE, STAGES
 from goalward.training.nets import LossLog, Nets
 from goalward.training.runs import NetRun
+from goalward.training.stages import BOOTSTRAP, MC, SPARSE, STAGES
 
 ANCHOR = NetRun(SPARSE, seed=1, episodes=(0, 2), held_out=(1,), name="lift", fold=0)
 RUN = NetRun(BOOTSTRAP, seed=1, episodes=(0, 2, 3), held_out=(1,), name="lift", anchors=(ANCHOR,))

@@ -8,7 +8,8 @@ from rollout_files.two_tasks import HALVES, TINY, two_tasks
 
 import goalward
 from goalward.run_folder import RunFolder
-from goalward.training.methods import MC, Method
+from goalward.training.methods import Method
+from goalward.training.stages import MC
 from goalward.values.fitted import fit, load
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from goalward.training.frames import TrainingFrames
-from goalward.training.presets import Hyperparameters
+from goalward.training.hyperparameters import Hyperparameters
 
 FloatArray = npt.NDArray[np.float32]
 # What a step has learned of one run, by name.

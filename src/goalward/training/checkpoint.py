@@ -16,11 +16,11 @@ from torch import Tensor
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
 from goalward.training.frames import TrainingFrames
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.lens import Lens
-from goalward.training.methods import Stage
 from goalward.training.nets import LossLog, Nets
-from goalward.training.presets import Hyperparameters
 from goalward.training.runs import NetRun
+from goalward.training.stages import Stage
 
 _PROGRESS = "progress.safetensors"
 _FINGERPRINT_ROWS = 997

@@ -16,6 +16,7 @@ from goalward.devices import chosen_device
 from goalward.training.after import JudgedFrames
 from goalward.training.checkpoint import Checkpoint, fingerprint
 from goalward.training.frames import TrainingFrames
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.inputs import FeatureRows
 from goalward.training.lens import Lens, lens_of
 from goalward.training.methods import Method
@@ -27,7 +28,6 @@ from goalward.training.nets import (
     nets_of,
     rows_seen_by,
 )
-from goalward.training.presets import Hyperparameters
 from goalward.training.problem import Problem, problem_of
 from goalward.training.runs import NetRun, all_runs
 from goalward.training.step import (

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goalward.training.frames import TrainingFrames
-from goalward.training.presets import Hyperparameters
+from goalward.training.hyperparameters import Hyperparameters
 
 FloatArray = npt.NDArray[np.float32]
 _ROWS_AT_A_TIME = 1 << 14

@@ -12,10 +12,10 @@ from torch import Tensor
 from goalward.errors import GoalwardError
 from goalward.training.after import Learned
 from goalward.training.frames import TrainingFrames
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.inputs import FeatureRows, standardised
 from goalward.training.lens import Lens
 from goalward.training.outputs import StepsOf
-from goalward.training.presets import Hyperparameters
 from goalward.training.runs import NetRun
 from goalward.training.value_net import Weights, net_outputs, some_runs
 

@@ -19,7 +19,7 @@ from goalward.targets.survival import (
     success_probability,
     survival_value,
 )
-from goalward.training.presets import Hyperparameters
+from goalward.training.hyperparameters import Hyperparameters
 
 FloatArray = npt.NDArray[np.floating[Any]]
 # outputs (runs, rows, size) -> values (runs, rows)

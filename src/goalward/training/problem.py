@@ -11,11 +11,11 @@ from torch import Tensor
 from goalward.errors import GoalwardError
 from goalward.rollouts.episode import Outcome
 from goalward.training.frames import TrainingFrames
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.inputs import FeatureRows, standardisation
-from goalward.training.methods import Stage
 from goalward.training.outputs import FrameLoss, ValueOf
-from goalward.training.presets import Hyperparameters
 from goalward.training.runs import NetRun
+from goalward.training.stages import Stage
 
 # What runs build on -> what those networks say of all frames.
 AnchorValues = Mapping[tuple[NetRun, ...], npt.NDArray[np.float32]]

@@ -11,8 +11,9 @@ from goalward.errors import GoalwardError
 from goalward.rollouts.episode import Outcome
 from goalward.seeds import generator
 from goalward.training.frames import TrainingFrames
-from goalward.training.methods import STAGES, Method, Stage
-from goalward.training.presets import Hyperparameters
+from goalward.training.hyperparameters import Hyperparameters
+from goalward.training.methods import Method
+from goalward.training.stages import STAGES, Stage
 
 Episodes = tuple[int, ...]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from goalward.training.presets import Hyperparameters
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.replay import mixed
 
 # Told apart from the numbers that draw rows, which begin from the same keys.

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from goalward.training import replay
 from goalward.training.adam import adam_step, adam_step_with_copy
-from goalward.training.presets import Hyperparameters
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.problem import Problem
 from goalward.training.shaking import Shaking
 from goalward.training.value_net import NetShape, Weights, initial_weights, net_outputs, some_runs

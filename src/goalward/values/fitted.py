@@ -14,6 +14,7 @@ from goalward.errors import GoalwardError
 from goalward.rollouts.dataset import Rollouts
 from goalward.training.fit import UNHURRIED, OnProgress, Pace, learn_after, train
 from goalward.training.frames import TrainingFrames, training_frames
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.inputs import FeatureRows
 from goalward.training.methods import Method, find_method, known_methods, stages_by_name
 from goalward.training.nets import (
@@ -24,7 +25,7 @@ from goalward.training.nets import (
     nets_of,
     rows_seen_by,
 )
-from goalward.training.presets import Hyperparameters, hyperparameters
+from goalward.training.presets import hyperparameters
 from goalward.training.runs import NetRun, episodes_by_task, plan_runs, warn_of_one_class
 from goalward.values.chances import ChanceTable, asked_of, chance_points
 from goalward.values.stored_fit import Question, read_fit, write_fit

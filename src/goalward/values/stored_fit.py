@@ -15,10 +15,11 @@ from goalward.training.checkpoint import (
     runs_from_json,
     write_nets,
 )
-from goalward.training.methods import METHODS, Method, Stage, known_methods, stages_by_name
+from goalward.training.hyperparameters import Hyperparameters
+from goalward.training.methods import METHODS, Method, known_methods, stages_by_name
 from goalward.training.nets import Nets
-from goalward.training.presets import Hyperparameters
 from goalward.training.runs import NetRun
+from goalward.training.stages import Stage
 
 _FACTS = "run.json"
 _VERSION = 3
