@@ -26,8 +26,9 @@ import torch
 import goalward
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
-from goalward.training.fit import Sight, anchor_values
+from goalward.training.anchors import anchor_values
 from goalward.training.frames import training_frames
+from goalward.training.lens import Sight
 from goalward.training.presets import hyperparameters
 from goalward.values.fitted import Fitted, fit
 

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from goalward.training.fit import Sight, anchor_values, train
+from goalward.training.anchors import anchor_values
+from goalward.training.fit import train
 from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.inputs import FeatureRows
+from goalward.training.lens import Sight
 from goalward.training.methods import METHODS
 from goalward.training.nets import frame_values, nets_of
 from goalward.training.problem import problem_of
@@ -115,7 +117,7 @@ def test_the_anchors_of_all_seeds_are_asked_at_once(frames, monkeypatch):
         asked.append(nets.runs)
         return frame_values(nets, rows, numbers)
 
-    monkeypatch.setattr("goalward.training.fit.frame_values", noting)
+    monkeypatch.setattr("goalward.training.anchors.frame_values", noting)
     anchors = anchor_values(frames, Sight(frames, numbers, CPU), runs, trained, numbers)
     assert asked == [(runs[0].anchors[0], runs[1].anchors[0])]
     assert list(anchors) == [run.anchors for run in runs]

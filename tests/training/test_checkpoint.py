@@ -17,7 +17,7 @@ from goalward.rollouts.episode import Outcome
 from goalward.training import checkpoint
 from goalward.training import fit as training_loop
 from goalward.training.checkpoint import read_tensors, write_tensors
-from goalward.training.fit import Pace
+from goalward.training.progress import Pace
 from goalward.training.step import evaluate
 from goalward.values.fitted import fit, load
 

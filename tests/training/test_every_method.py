@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import goalward
-from goalward.training.fit import Pace
 from goalward.training.methods import METHODS
+from goalward.training.progress import Pace
 from goalward.values.fitted import fit, load
 
 pytestmark = pytest.mark.parametrize("method", METHODS)

@@ -8,12 +8,15 @@ import pytest
 import torch
 
 import goalward
-from goalward.training.fit import Pace, Sight, anchor_values, train
+from goalward.training.anchors import anchor_values
+from goalward.training.fit import train
 from goalward.training.frames import training_frames
+from goalward.training.lens import Sight
 from goalward.training.methods import METHODS, Method
 from goalward.training.nets import frame_chances, frame_values, nets_of, rows_seen_by
 from goalward.training.outputs import SOFT_HAZARD
 from goalward.training.presets import hyperparameters
+from goalward.training.progress import Pace
 from goalward.training.runs import plan_runs
 from goalward.training.stages import Stage
 from goalward.values.fitted import fit, load

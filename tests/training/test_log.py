@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import goalward
-from goalward.training.fit import Pace
 from goalward.training.inputs import FeatureRows
+from goalward.training.progress import Pace
 from goalward.training.value_net import net_outputs
 from goalward.values.fitted import fit
 

@@ -8,9 +8,9 @@ import pytest
 from rollout_files.two_tasks import HALVES, TINY, of_task, two_tasks
 
 import goalward
-from goalward.training.fit import Pace
 from goalward.training.methods import METHODS
 from goalward.training.presets import hyperparameters
+from goalward.training.progress import Pace
 from goalward.values.fitted import fit
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -25,9 +25,9 @@ from goalward.metrics.scores.table import scores_by_seed
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import Endings
 from goalward.runs.steps import data_digest, digest
-from goalward.training.fit import UNHURRIED, Pace, TrainingProgress
 from goalward.training.methods import find_method
 from goalward.training.presets import hyperparameters
+from goalward.training.progress import UNHURRIED, Pace, TrainingProgress
 from goalward.values.fitted import fit
 from goalward.values.table import ValueTable
 

@@ -26,7 +26,7 @@ from goalward.progress import OnProgress, progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted
 from goalward.runs.inputs import embed_input, read_input
-from goalward.training.fit import TrainingProgress
+from goalward.training.progress import TrainingProgress
 
 _log = logging.getLogger("goalward.experiments")
 

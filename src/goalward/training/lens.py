@@ -5,14 +5,17 @@ from frame to frame; a network that sees those alone learns as much in a fractio
 frame does not show where things are going: the difference to frames a little earlier does.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from goalward.training.frames import TrainingFrames
 from goalward.training.hyperparameters import Hyperparameters
+from goalward.training.inputs import FeatureRows
 
 FloatArray = npt.NDArray[np.float32]
 _ROWS_AT_A_TIME = 1 << 14
@@ -116,3 +119,41 @@ def principal_directions(
     directions = directions * np.sign(directions[largest, np.arange(directions.shape[1])])
     components = np.where(still[:, None], 0.0, directions / scale[:, None])
     return mean.astype(np.float32), components.astype(np.float32)
+
+
+class Seen(NamedTuple):
+    """Frames as some networks see them: through a lens, if they have one."""
+
+    lens: Lens | None
+    frames: TrainingFrames
+    rows: FeatureRows
+
+
+class Sight:
+    """Frames as the networks of each family see them, made when first asked for."""
+
+    def __init__(
+        self,
+        frames: TrainingFrames,
+        numbers: Hyperparameters,
+        device: torch.device,
+        max_bytes: int | None = None,
+    ) -> None:
+        self._frames = frames
+        self._numbers = numbers
+        self._make_rows = lambda features: FeatureRows(features, device, max_bytes)
+        self._made: dict[str, Seen] = {}
+
+    def of(self, family: str) -> Seen:
+        if family not in self._made:
+            lens = lens_of(self._frames, self._numbers.of(family))
+            self._made[family] = self._as_they_are if lens is None else self._through(lens)
+        return self._made[family]
+
+    @cached_property
+    def _as_they_are(self) -> Seen:
+        return Seen(None, self._frames, self._make_rows(self._frames.features))
+
+    def _through(self, lens: Lens) -> Seen:
+        frames = replace(self._frames, features=lens.inputs(self._frames))
+        return Seen(lens, frames, self._make_rows(frames.features))

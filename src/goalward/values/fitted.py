@@ -12,7 +12,7 @@ import torch
 from goalward.devices import chosen_device
 from goalward.errors import GoalwardError
 from goalward.rollouts.dataset import Rollouts
-from goalward.training.fit import UNHURRIED, OnProgress, Pace, learn_after, train
+from goalward.training.fit import learn_after, train
 from goalward.training.frames import TrainingFrames, training_frames
 from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.inputs import FeatureRows
@@ -26,6 +26,7 @@ from goalward.training.nets import (
     rows_seen_by,
 )
 from goalward.training.presets import hyperparameters
+from goalward.training.progress import UNHURRIED, OnProgress, Pace
 from goalward.training.runs import NetRun, episodes_by_task, plan_runs, warn_of_one_class
 from goalward.values.chances import ChanceTable, asked_of, chance_points
 from goalward.values.stored_fit import Question, read_fit, write_fit
