@@ -111,6 +111,17 @@ def test_missing_files_are_named(name: str, message: str, tmp_path: Path):
         find_encoder(str(folder))
 
 
+@pytest.mark.parametrize("options", [{}, {"max_shard_size": "60KB"}, {"as_bin": True}])
+def test_weights_that_git_lfs_did_not_fetch(tmp_path: Path, options):
+    """What `git clone` leaves of a model when Git LFS is not installed."""
+    folder = write_model(tmp_path / "model", "siglip", **options)
+    pointed = [p for p in folder.iterdir() if p.suffix in (".safetensors", ".bin")]
+    for path in pointed:
+        path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n")
+    with pytest.raises(GoalwardError, match=r"model/.*: is a pointer of Git LFS.*`git lfs pull`"):
+        find_encoder(str(folder))
+
+
 @pytest.mark.parametrize("place", ["folder", "hub"])
 def test_a_missing_shard_is_named(place: str, tmp_path: Path, empty_hub: Path):
     folder = write_model(tmp_path / "model", "siglip", max_shard_size="60KB")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goalward.errors import GoalwardError, argument
+from goalward.git_lfs import NOT_FETCHED, explained, is_pointer_file
 
 CONFIG = "config.json"
 PREPROCESSOR = "preprocessor_config.json"
@@ -48,6 +49,8 @@ def local_model(folder: Path) -> ModelFiles:
     digest = hashlib.sha256()
     try:
         for path in paths:
+            if is_pointer_file(path):
+                raise GoalwardError(f"encoder {path}: {NOT_FETCHED}")
             with path.open("rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
     except OSError as error:
@@ -102,7 +105,7 @@ def _shards(weights: Path) -> list[str]:
     try:
         names = sorted(set(json.loads(weights.read_text())["weight_map"].values()))
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-        raise GoalwardError(f"{weights}: is no index of weights ({error!r})") from error
+        raise GoalwardError(explained(weights, f"is no index of weights ({error!r})")) from error
     if any(Path(str(name)).name != name for name in names):
         raise GoalwardError(f"{weights}: names files outside its folder")
     return names

@@ -13,6 +13,7 @@ from PIL import Image as PillowImage
 from PIL import UnidentifiedImageError
 
 from goalward.errors import RolloutError
+from goalward.git_lfs import NOT_FETCHED, is_pointer
 
 Image = npt.NDArray[np.uint8]
 
@@ -182,6 +183,8 @@ class EncodedFrames:
 
 def decode_image(encoded: bytes, where: str) -> Image:
     """One stored picture as (height, width, 3) uint8 RGB."""
+    if is_pointer(encoded):
+        raise RolloutError(f"{where}: the stored image {NOT_FETCHED}")
     try:
         with PillowImage.open(io.BytesIO(encoded)) as picture:
             if picture.width * picture.height > MAX_PIXELS:

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
+from goalward.git_lfs import explained
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.storage import Source
@@ -56,7 +57,7 @@ def read_features(path: str | Path) -> Rollouts:
     if not path.is_file():
         raise GoalwardError(f"{path}: no such file")
     if not zipfile.is_zipfile(path):
-        raise GoalwardError(f"{path}: is not a feature file (.npz)")
+        raise GoalwardError(explained(path, "is not a feature file (.npz)"))
     try:
         with np.load(path, allow_pickle=False) as file:
             missing = [name for name in _WANTED if name not in file.files]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from goalward.errors import RolloutError
+from goalward.git_lfs import NOT_FETCHED, is_pointer
 from goalward.rollouts.labels.evidence import Evidence, evidence_from_outcome, evidence_from_value
 
 # Most specific first: where a file has both a path and a number, the number may count rows.
@@ -41,6 +42,8 @@ def read_label_file(path: Path, find: Find) -> list[NamedLabel]:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise RolloutError(f"{path}: cannot read the label file ({error})") from error
+    if is_pointer(text[:100].encode()):
+        raise RolloutError(f"{path}: {NOT_FETCHED}")
     rows = _json_rows(text, path) if path.suffix.lower() == ".json" else _csv_rows(text, path)
     if not rows:
         raise RolloutError(f"{path}: the label file holds no labels")

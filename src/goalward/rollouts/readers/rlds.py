@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from goalward.errors import RolloutError
+from goalward.git_lfs import explained
 from goalward.rollouts.findings import Findings, some_of
 from goalward.rollouts.readers.assembly import Found, FoundEpisode, ReadOptions
 from goalward.rollouts.readers.rlds_episode import LOOKED_FOR, TERMINAL, LastRecord, read_episode
@@ -194,7 +195,8 @@ def _promised_records(folder: Path, findings: Findings) -> dict[tuple[str, int],
             for index, length in enumerate(split.get("shardLengths", ()))
         }
     except _JSON_ERRORS as error:
-        findings.damage(f"{path}: cannot be read ({type(error).__name__}: {error})")
+        problem = f"cannot be read ({type(error).__name__}: {error})"
+        findings.damage(explained(path, problem))
         return {}
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory
 
 from goalward.errors import RolloutError
+from goalward.git_lfs import NOT_FETCHED, is_pointer_file
 
 # Length (uint64), its checksum (uint32), the bytes, their checksum (uint32); little endian.
 _HEADER_BYTES = 12
@@ -75,6 +76,8 @@ def _record_at(file: BinaryIO, start: RecordPlace, size: int) -> Record:
     if header[:2] == _GZIP_MAGIC and start.number == 0:
         return Record(start, b"", "the file is compressed: unpack it with gunzip", is_end=True)
     if header[8:] != _masked_checksum(header[:8]):
+        if start.number == 0 and is_pointer_file(start.path):
+            return Record(start, b"", f"the file {NOT_FETCHED}", is_end=True)
         problem = "its length is damaged, so that no later record of the file can be found"
         return Record(start, b"", problem, is_end=True)
     (length,) = struct.unpack("<Q", header[:8])

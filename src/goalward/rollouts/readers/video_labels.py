@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from goalward.errors import RolloutError
+from goalward.git_lfs import explained, is_pointer_file
 from goalward.rollouts.findings import Findings, some_of
 from goalward.rollouts.labels.evidence import Evidence, evidence_from_value
 from goalward.rollouts.labels.files import read_label_file
@@ -142,8 +143,8 @@ def read_eval_info(path: Path, names: VideoNames, findings: Findings) -> LabelCl
         content: Any = json.loads(path.read_text(encoding="utf-8"))
         evaluations = list(_evaluations(content))
     except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
-        kind = type(error).__name__
-        raise RolloutError(f"{path}: not a report of lerobot-eval ({kind}: {error})") from error
+        problem = f"not a report of lerobot-eval ({type(error).__name__}: {error})"
+        raise RolloutError(explained(path, problem)) from error
     result = LabelClaims(path.name)
     num_episodes = num_shown = 0
     for evaluation in evaluations:
@@ -189,8 +190,9 @@ def _evaluation(task: str, content: Mapping[str, Any], successes: Any) -> _Evalu
 
 
 def label_files(folder: Path) -> list[Path]:
-    """The csv files of a folder that have a column of paths and one of outcomes."""
-    return [path for path in sorted(folder.glob("*.csv")) if path.is_file() and _is_labels(path)]
+    """The csv files of a folder that have a column of paths and one of outcomes, or may have."""
+    found = (path for path in sorted(folder.glob("*.csv")) if path.is_file())
+    return [path for path in found if _is_labels(path) or is_pointer_file(path)]
 
 
 def _is_labels(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from goalward.errors import RolloutError
+from goalward.git_lfs import NOT_FETCHED, is_pointer
 
 _MP4_BOXES = (b"ftyp", b"moov", b"mdat", b"free", b"wide", b"skip")
 _EBML, _SEGMENT = b"\x1aE\xdf\xa3", b"\x18S\x80g"
@@ -15,6 +16,8 @@ def container_of(path: Path) -> str:
     is none of these is not handed to FFmpeg, which would open a playlist and the files in it.
     """
     try:
+        if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+            raise RolloutError(f"{path}: is not a file")
         with path.open("rb") as file:
             start = file.read(4096)
             size = file.seek(0, 2)
@@ -30,6 +33,8 @@ def container_of(path: Path) -> str:
         name, promised = "avi", 8 + int.from_bytes(start[4:8], "little")
     elif start[:4] == _EBML:
         name, promised = "matroska", _matroska_size(start)
+    elif is_pointer(start):
+        raise RolloutError(f"{path}: {NOT_FETCHED}")
     else:
         raise RolloutError(f"{path}: does not start like a video")
     if promised > size:

@@ -27,6 +27,7 @@ from h5py.h5d import DatasetID as Stored
 from h5py.h5g import GroupID as Group
 
 from goalward.errors import RolloutError
+from goalward.git_lfs import NOT_FETCHED, is_pointer_file
 from goalward.rollouts.readers.hdf5.heaps import WatchedFile
 
 SUFFIXES = (".hdf5", ".h5")
@@ -78,7 +79,13 @@ def opened(path: Path) -> Iterator[h5py.File]:
     with damage_named(path):
         if not path.is_file():  # opening a pipe would wait for ever
             raise DamagedFile(f"{path}: is not a file")
-        with h5py.File(path, "r", locking="best-effort", rdcc_nbytes=CHUNK_CACHE_BYTES) as file:
+        try:
+            file = h5py.File(path, "r", locking="best-effort", rdcc_nbytes=CHUNK_CACHE_BYTES)
+        except OSError as error:
+            if is_pointer_file(path):
+                raise DamagedFile(f"{path}: {NOT_FETCHED}") from error
+            raise
+        with file:
             yield file
 
 

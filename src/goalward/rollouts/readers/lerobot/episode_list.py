@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from goalward.errors import RolloutError
+from goalward.git_lfs import NOT_FETCHED, is_pointer_file
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.readers.lerobot.info import Info
 from goalward.rollouts.readers.lerobot.tables import read_columns
@@ -181,6 +182,10 @@ def _single_entries(root: Path, info: Info) -> Iterable[EpisodeEntry]:
 
 
 def _json_lines(path: Path) -> Iterable[dict[str, Any]]:
+    if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+        raise RolloutError(f"{path}: is not a file")
+    if is_pointer_file(path):
+        raise RolloutError(f"{path}: {NOT_FETCHED}")
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goalward.errors import RolloutError
+from goalward.git_lfs import explained
 from goalward.rollouts.readers.lerobot.paths import checked_template
 
 
@@ -90,4 +91,4 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise RolloutError(f"{path}: not readable as json ({error})") from error
+        raise RolloutError(explained(path, f"not readable as json ({error})")) from error

@@ -14,19 +14,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goalward.errors import RolloutError
+from goalward.git_lfs import explained
 
 
 def read_columns(path: Path, choose: Callable[[list[str]], list[str]]) -> pa.Table:
     """The columns of a parquet file that `choose` picks from their names; errors name the file."""
     if not path.is_file():
-        raise RolloutError(f"{path}: the data file is missing")
+        problem = "is not a file" if path.exists() else "the data file is missing"
+        raise RolloutError(f"{path}: {problem}")
     try:
         # Checksums are verified where the writer stored them, which few do. Threads and read-ahead
         # only cost time on files this small.
         with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
             return file.read(columns=choose(file.schema_arrow.names), use_threads=False)
     except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
-        raise RolloutError(f"{path}: not a readable parquet file ({error})") from error
+        problem = f"not a readable parquet file ({error})"
+        raise RolloutError(explained(path, problem)) from error
 
 
 @dataclass(frozen=True)
