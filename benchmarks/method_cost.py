@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 import goalward
-from goalward.values.fitted import fit
+from goalward.values.fit import fit
 
 
 def walks(num_episodes: int) -> goalward.Rollouts:

@@ -30,7 +30,8 @@ from goalward.training.anchors import anchor_values
 from goalward.training.frames import training_frames
 from goalward.training.lens import Sight
 from goalward.training.presets import hyperparameters
-from goalward.values.fitted import Fitted, fit
+from goalward.values.fit import fit
+from goalward.values.fitted import Fitted
 
 GOAL, CARRY, HORIZON = 40, 12, 80
 LOST = 2 * (GOAL + 1)

@@ -28,7 +28,8 @@ from goalward.targets.survival import seen_of_bins
 from goalward.training.methods import METHODS, Method
 from goalward.training.outputs import survival_edges
 from goalward.training.stages import DARK
-from goalward.values.fitted import Fitted, fit
+from goalward.values.fit import fit
+from goalward.values.fitted import Fitted
 
 PAPER = ("liveness", "liveness-nb", "td", "mc", "mc-dist", "survival")
 OURS = "lambda-returns"

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from goalward.runs.run import Run
     from goalward.runs.stored import open_run
     from goalward.training.feature_file import read_features, write_features
-    from goalward.values.fitted import Fitted, fit, load
+    from goalward.values.fit import fit
+    from goalward.values.fitted import Fitted, load
     from goalward.values.table import ValueTable, read_values
 
 __version__ = "0.2.0.dev0"
@@ -70,7 +71,7 @@ _HOMES = {
     "embed": "embeddings.embed",
     "evaluate": "runs.evaluate",
     "export": "exports.export",
-    "fit": "values.fitted",
+    "fit": "values.fit",
     "from_arrays": "rollouts.readers.arrays",
     "load": "values.fitted",
     "open_run": "runs.stored",

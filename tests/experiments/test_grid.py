@@ -24,7 +24,8 @@ from goalward.metrics.score import Score
 from goalward.metrics.scores.paper_metrics import paper_metrics
 from goalward.metrics.scores.table import scores_by_seed
 from goalward.training.progress import Pace
-from goalward.values.fitted import fit, load
+from goalward.values.fit import fit
+from goalward.values.fitted import load
 
 SMALL = {"width": 8, "num_layers": 2, "num_steps": 12, "batch_size": 16, "learning_rate": 1e-3}
 GRID = Grid(

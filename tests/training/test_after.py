@@ -13,7 +13,8 @@ from goalward.training.checkpoint import read_tensors
 from goalward.training.methods import METHODS, Method, find_method, known_methods
 from goalward.training.outputs import VALUE
 from goalward.training.stages import MC, SPARSE
-from goalward.values.fitted import fit, load
+from goalward.values.fit import fit
+from goalward.values.fitted import load
 
 
 def absolute_loss(outputs, target):

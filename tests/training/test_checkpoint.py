@@ -19,7 +19,8 @@ from goalward.training import fit as training_loop
 from goalward.training.checkpoint import read_tensors, write_tensors
 from goalward.training.progress import Pace
 from goalward.training.step import evaluate
-from goalward.values.fitted import fit, load
+from goalward.values.fit import fit
+from goalward.values.fitted import load
 
 
 def test_a_full_disk_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

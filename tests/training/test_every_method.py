@@ -6,7 +6,8 @@ import pytest
 import goalward
 from goalward.training.methods import METHODS
 from goalward.training.progress import Pace
-from goalward.values.fitted import fit, load
+from goalward.values.fit import fit
+from goalward.values.fitted import load
 
 pytestmark = pytest.mark.parametrize("method", METHODS)
 OPTIONS = {

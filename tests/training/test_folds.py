@@ -19,7 +19,8 @@ from goalward.training.presets import hyperparameters
 from goalward.training.progress import Pace
 from goalward.training.runs import plan_runs
 from goalward.training.stages import Stage
-from goalward.values.fitted import fit, load
+from goalward.values.fit import fit
+from goalward.values.fitted import load
 
 CPU = torch.device("cpu")
 LAMBDA = METHODS["lambda-returns"]

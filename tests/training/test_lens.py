@@ -11,7 +11,8 @@ from goalward.rollouts.episode import Episode, Outcome
 from goalward.training.frames import training_frames
 from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.lens import Lens, lens_of, principal_directions
-from goalward.values.fitted import fit, load
+from goalward.values.fit import fit
+from goalward.values.fitted import load
 
 LENGTHS = (9, 1, 6, 12)
 OUTCOMES = (Outcome.SUCCESS, Outcome.TIME_OUT, Outcome.FAILURE, Outcome.SUCCESS)

@@ -10,7 +10,7 @@ import goalward
 from goalward.training.inputs import FeatureRows
 from goalward.training.progress import Pace
 from goalward.training.value_net import net_outputs
-from goalward.values.fitted import fit
+from goalward.values.fit import fit
 
 EVERY_BATCH = Pace(report_s=0.0)
 OVERFITTING = {"num_steps": 200, "learning_rate": 3e-2, "held_out_fraction": 0.34}

@@ -10,7 +10,7 @@ from goalward.training.inputs import FeatureRows
 from goalward.training.methods import METHODS
 from goalward.training.problem import problem_of
 from goalward.training.runs import plan_run
-from goalward.values.fitted import fit
+from goalward.values.fit import fit
 
 ENOUGH = {
     "width": 8,

@@ -16,7 +16,7 @@ import pytest
 import goalward
 from goalward.targets.exact import exact_liveness
 from goalward.training.methods import METHODS
-from goalward.values.fitted import fit
+from goalward.values.fit import fit
 
 GOAL, FORWARD, TRAPPED = 4, 0.55, 0.08
 STAY = 1 - FORWARD - TRAPPED

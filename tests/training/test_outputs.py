@@ -12,7 +12,7 @@ from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.methods import METHODS
 from goalward.training.outputs import BINS, HAZARD, VALUE, survival_edges
 from goalward.training.stages import STAGES
-from goalward.values.fitted import fit
+from goalward.values.fit import fit
 
 CPU = torch.device("cpu")
 NUMBERS = Hyperparameters(

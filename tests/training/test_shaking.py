@@ -9,7 +9,7 @@ import torch
 from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.shaking import Shaking
 from goalward.training.step import draw, folder, gradient_step, score_held_out, targets, train_batch
-from goalward.values.fitted import fit
+from goalward.values.fit import fit
 
 KEYS = torch.tensor([[123], [456]])
 SHAPE = (2, 300, 200)

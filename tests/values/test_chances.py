@@ -17,7 +17,7 @@ from goalward.values.chances import (
     put_together,
     read_chances,
 )
-from goalward.values.fitted import fit
+from goalward.values.fit import fit
 from goalward.values.table import ValueTable
 
 TINY = {"width": 8, "num_layers": 2, "num_steps": 6, "batch_size": 16, "device": "cpu"}

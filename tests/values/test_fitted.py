@@ -11,7 +11,7 @@ import goalward
 from goalward.training.methods import METHODS
 from goalward.training.presets import hyperparameters
 from goalward.training.progress import Pace
-from goalward.values.fitted import fit
+from goalward.values.fit import fit
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

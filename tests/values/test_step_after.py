@@ -9,7 +9,7 @@ from rollout_files.two_tasks import TINY, of_task, two_tasks
 
 from goalward.training.methods import Method
 from goalward.training.stages import MC
-from goalward.values.fitted import fit
+from goalward.values.fit import fit
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

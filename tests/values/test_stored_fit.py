@@ -10,7 +10,8 @@ import goalward
 from goalward.run_folder import RunFolder
 from goalward.training.methods import Method
 from goalward.training.stages import MC
-from goalward.values.fitted import fit, load
+from goalward.values.fit import fit
+from goalward.values.fitted import load
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -54,7 +54,7 @@ def fit_command(
     """
     # torch takes seconds to import: only commands that need it pay.
     from goalward.training.feature_file import read_features
-    from goalward.values.fitted import fit
+    from goalward.values.fit import fit
 
     rollouts = read_features(features)
     with training_bar() as update:

@@ -28,7 +28,7 @@ from goalward.runs.steps import data_digest, digest
 from goalward.training.methods import find_method
 from goalward.training.presets import hyperparameters
 from goalward.training.progress import UNHURRIED, Pace, TrainingProgress
-from goalward.values.fitted import fit
+from goalward.values.fit import fit
 from goalward.values.table import ValueTable
 
 RESULTS_FILE = "results.parquet"

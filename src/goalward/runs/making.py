@@ -132,7 +132,7 @@ class Making:
         return write_episodes(self.folder, episodes, self.config.policy)
 
     def _fit(self) -> Sequence[Path]:
-        from goalward.values.fitted import fit
+        from goalward.values.fit import fit
         from goalward.values.training_log import write_training_log
 
         with training_bar(is_shown=self.progress) as update:

@@ -1,4 +1,4 @@
-"""Value functions of one data set: fitted, stored, and asked for the value of any frame."""
+"""Value functions that were fitted: stored, and asked for the value of any frame."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,10 @@ import torch
 from goalward.devices import chosen_device
 from goalward.errors import GoalwardError
 from goalward.rollouts.dataset import Rollouts
-from goalward.training.fit import learn_after, train
 from goalward.training.frames import TrainingFrames, training_frames
 from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.inputs import FeatureRows
-from goalward.training.methods import Method, find_method, known_methods, stages_by_name
+from goalward.training.methods import Method
 from goalward.training.nets import (
     Nets,
     chance_curves,
@@ -25,23 +24,19 @@ from goalward.training.nets import (
     nets_of,
     rows_seen_by,
 )
-from goalward.training.presets import hyperparameters
-from goalward.training.progress import UNHURRIED, OnProgress, Pace
-from goalward.training.runs import NetRun, episodes_by_task, plan_runs, warn_of_one_class
+from goalward.training.runs import NetRun, episodes_by_task
 from goalward.values.chances import ChanceTable, asked_of, chance_points
-from goalward.values.stored_fit import Question, read_fit, write_fit
+from goalward.values.stored_fit import EVERY_TASK, Question, read_fit, write_fit
 from goalward.values.table import ValueTable
 from goalward.values.training_log import TrainingLog, loss_curve
-
-# All episodes of a task, where a fit was not asked for subsets.
-ALL = ""
 
 
 class _Judgement(NamedTuple):
     """What the networks of one method, all seeds of a task, say of that task's frames.
 
     `nets` are the networks of all seeds, the members of the first before those of the second;
-    `value` and `steps` (seeds, frames) are of the mean over members.
+    `share` (networks, frames) is how much each counts in the mean over the members of its seed;
+    `value` and `steps` (seeds, frames) are of that mean.
     """
 
     method_index: int
@@ -49,6 +44,7 @@ class _Judgement(NamedTuple):
     frames: npt.NDArray[np.int64]
     rows: FeatureRows
     nets: Nets
+    share: npt.NDArray[np.float32]
     value: npt.NDArray[np.float32]
     steps: npt.NDArray[np.floating[Any]]
 
@@ -57,7 +53,8 @@ class _Judgement(NamedTuple):
 class Fitted:
     """Trained value functions: one per method, seed, task and subset of the episodes.
 
-    `answers` says which networks answer for each: one, or several whose mean is the answer.
+    `answers` says which networks answer for each: one, or several whose mean is the answer. The
+    task is `EVERY_TASK` where one value function serves many tasks.
     """
 
     numbers: Hyperparameters
@@ -83,11 +80,17 @@ class Fitted:
         """The subsets of episodes that were trained on; one without a name for all episodes."""
         return tuple(dict.fromkeys(subset for _, _, _, subset in self.answers))
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether one value function serves many tasks, told which one it looks at."""
+        return any(nets.lens is not None and nets.lens.tasks is not None for nets in self.nets)
+
     def predict(
         self,
         rollouts: Rollouts,
         *,
         subset: str | None = None,
+        unseen: bool = False,
         device: torch.device | str | None = None,
     ) -> ValueTable:
         """The value of every frame of some rollouts, seen in training or not.
@@ -95,12 +98,16 @@ class Fitted:
         An episode is judged by the value functions of its own task, those that were trained on
         `subset`, which must be named where there are several. Values are computed in float32
         wherever the training took place.
+
+        With `unseen` the rollouts are those of the fit, in the same order, and each episode is
+        judged by those of a method's networks alone that never saw it, which takes a method that
+        trains on folds of the episodes.
         """
         frames = self._known_frames(rollouts)
         shape = (len(self.methods), len(self.seeds), frames.num_frames)
         value = np.empty(shape, dtype=np.float32)
         steps = np.empty(shape, dtype=np.float32)
-        for judgement in self._judgements(frames, subset, device):
+        for judgement in self._judgements(frames, subset, device, unseen):
             value[judgement.method_index][:, judgement.frames] = judgement.value
             steps[judgement.method_index][:, judgement.frames] = judgement.steps
         return ValueTable(
@@ -146,7 +153,7 @@ class Fitted:
                 lambda value, method=judgement.method: method.steps(value, self.numbers),
                 num_steps,
             )
-            chance[judgement.method_index][:, judgement.frames] = _over_members(said, members)
+            chance[judgement.method_index][:, judgement.frames] = _over_members(said, judgement.share, len(self.seeds))
         return chance
 
     def chance_table(
@@ -155,12 +162,13 @@ class Fitted:
         num_steps: npt.NDArray[np.int64] | None = None,
         *,
         subset: str | None = None,
+        unseen: bool = False,
         device: torch.device | str | None = None,
     ) -> ChanceTable:
         """How likely success is within any number of steps of every frame, as one answer.
 
         The mean over seeds and over the networks of each, and what every network says where an
-        episode ends. `num_steps` are the numbers of steps to ask for, rising from 0; None: up to
+        episode ends; with `unseen` as `predict` has it. `num_steps` are the numbers of steps to ask for, rising from 0; None: up to
         three times the longest of these episodes (`chance_points`). The last stands for ever.
         """
         frames = self._known_frames(rollouts)
@@ -170,9 +178,10 @@ class Fitted:
         within = np.empty((len(self.methods), frames.num_frames, len(points)), np.float32)
         shape = (len(self.methods), len(self.seeds), num_members, len(last), len(points))
         at_end = np.full(shape, np.nan, dtype=np.float32)
-        for judgement in self._judgements(frames, subset, device):
+        for judgement in self._judgements(frames, subset, device, unseen):
             members = len(judgement.nets.runs) // len(self.seeds)
             episodes = np.flatnonzero(np.isin(last, judgement.frames))
+            ends = np.searchsorted(judgement.frames, last[episodes])
             mean, each = chance_curves(
                 judgement.nets,
                 judgement.rows,
@@ -180,10 +189,12 @@ class Fitted:
                 judgement.steps.repeat(members, axis=0).astype(np.float32),
                 lambda value, method=judgement.method: method.steps(value, self.numbers),
                 asked_of(points),
-                np.searchsorted(judgement.frames, last[episodes]),
+                ends,
+                judgement.share / len(self.seeds),
             )
             within[judgement.method_index][judgement.frames] = _rising(mean)
-            by_seed = _rising(each).reshape(len(self.seeds), members, len(episodes), len(points))
+            each = np.where(judgement.share[:, ends, None] > 0, _rising(each), np.nan)
+            by_seed = each.reshape(len(self.seeds), members, len(episodes), len(points))
             at_end[judgement.method_index][:, :members, episodes] = by_seed
         return ChanceTable(
             methods=self.methods,
@@ -196,11 +207,16 @@ class Fitted:
         )
 
     def _judgements(
-        self, frames: TrainingFrames, subset: str | None, device: torch.device | str | None
+        self,
+        frames: TrainingFrames,
+        subset: str | None,
+        device: torch.device | str | None,
+        unseen: bool = False,
     ) -> Iterator[_Judgement]:
         """What every method says of the frames of every task."""
         subset = self._chosen_subset(subset)
-        by_task = episodes_by_task(frames)
+        by_task = {EVERY_TASK: tuple(range(frames.num_episodes))}
+        by_task = by_task if self.is_shared else episodes_by_task(frames)
         for task, episodes in by_task.items():
             here = np.flatnonzero(frames.frames_of(episodes))
             of_task = frames if len(by_task) == 1 else frames.select(episodes)
@@ -209,11 +225,12 @@ class Fitted:
                 runs = [run for members in by_seed for run in members]
                 nets = nets_of(runs[0], self.nets).select(runs)
                 rows = rows_seen_by(nets, of_task, chosen_device(device))
+                share = _shares(frames, by_seed, unseen)[:, here]
                 value = frame_values(nets, rows, self.numbers)
                 value = method.finished(value, nets.learned(method.name), self.numbers)
-                value = _over_members(value, len(by_seed[0]))
+                value = _over_members(value, share, len(self.seeds))
                 steps = method.steps(value, self.numbers)
-                yield _Judgement(index, method, here, rows, nets, value, steps)
+                yield _Judgement(index, method, here, rows, nets, share, value, steps)
 
     def _known_frames(self, rollouts: Rollouts) -> TrainingFrames:
         """The frames of rollouts that there are value functions for."""
@@ -226,7 +243,7 @@ class Fitted:
             )
         frames = training_frames(rollouts)
         unknown = sorted(set(frames.episode_task) - set(self.tasks))
-        if unknown:
+        if unknown and not self.is_shared:
             raise GoalwardError(
                 f"no value function for task {unknown[0]!r}; trained: "
                 + ", ".join(repr(task) for task in self.tasks)
@@ -272,103 +289,40 @@ class Fitted:
         )
 
 
-def fit(
-    rollouts: Rollouts,
-    methods: str | Method | Sequence[str | Method] = ("liveness",),
-    *,
-    seeds: int | Sequence[int] = 5,
-    preset: str = "default",
-    subsets: Mapping[str, npt.ArrayLike] | None = None,
-    device: torch.device | str | None = None,
-    checkpoint: str | Path | None = None,
-    on_progress: OnProgress | None = None,
-    pace: Pace = UNHURRIED,
-    **overrides: Any,
-) -> Fitted:
-    """Learn the value of every frame from episodes with features and outcomes.
+def _shares(
+    frames: TrainingFrames, by_seed: Sequence[Sequence[NetRun]], unseen: bool
+) -> npt.NDArray[np.float32]:
+    """How much each network counts in the mean of its seed: (networks, frames).
 
-    `methods` are names, or methods of your own (docs/methods/adding_a_method.md). `seeds` is how
-    many (0, 1, ...) or which. Any field of `Hyperparameters` can be given by name
-    and overrides the preset's. Every task gets value functions of its own. With `checkpoint`, a
-    folder, training is saved there every minute, and the same call goes on where it was stopped.
-
-    >>> import numpy as np
-    >>> from goalward import from_arrays
-    >>> ramp = np.linspace(0, 1, 20)[:, None]
-    >>> rollouts = from_arrays([ramp, -ramp] * 4, success=[True, False] * 4)
-    >>> fitted = fit(rollouts, "liveness-nb", seeds=1, width=16, num_steps=20, batch_size=32)
-    >>> fitted.predict(rollouts).mean("liveness-nb").shape
-    (160,)
+    All alike, or with `unseen` those alone that never saw the episode.
     """
-    asked = (methods,) if isinstance(methods, str | Method) else methods
-    given = [find_method(method) for method in asked]
-    known = known_methods(given)
-    chosen_methods = tuple(known[name] for name in dict.fromkeys(method.name for method in given))
-    chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
-    if not chosen_methods or not chosen_seeds:
-        raise GoalwardError("give at least one method and one seed")
-    frames = training_frames(rollouts)
-    numbers = hyperparameters(preset, **overrides).for_horizon(frames.horizon)
-    # With the rounds that these numbers ask for, no two stages may share a name either.
-    stages_by_name(known.values(), numbers)
-    answers: dict[Question, tuple[NetRun, ...]] = {}
-    together: list[tuple[Method, list[NetRun]]] = []
-    for subset, positions in _chosen_positions(subsets, len(rollouts)).items():
-        for task, episodes in episodes_by_task(frames, positions).items():
-            warn_of_one_class(frames, episodes, task)
-            name = f"{subset}/{task}" if subset else task
-            for method in chosen_methods:
-                by_seed = [
-                    plan_runs(frames, method, seed, episodes, numbers, name=name)
-                    for seed in chosen_seeds
-                ]
-                together.append((method, [run for members in by_seed for run in members]))
-                for seed, members in zip(chosen_seeds, by_seed, strict=True):
-                    answers[method.name, seed, task, subset] = members
-    folder = None if checkpoint is None else Path(checkpoint)
-    nets = train(
-        frames,
-        [run for members in answers.values() for run in members],
-        numbers,
-        device=device,
-        checkpoint_folder=folder,
-        on_progress=on_progress,
-        pace=pace,
-    )
-    for method, runs in together:
-        nets = learn_after(method, runs, frames, nets, numbers, device)
-    return Fitted(numbers, chosen_methods, answers, tuple(nets), rollouts.feature_layout)
+    members = len(by_seed[0])
+    if not unseen:
+        return np.full((len(by_seed) * members, frames.num_frames), 1 / members, np.float32)
+    counted: list[npt.NDArray[np.float64]] = []
+    for runs in by_seed:
+        blind = np.stack([~frames.frames_of(run.episodes) for run in runs]).astype(np.float64)
+        if not blind.any(axis=0).all():
+            raise GoalwardError(
+                f"the networks of stage {runs[0].stage.name} have all seen some of these episodes: "
+                "it takes a method that trains on folds to judge what it learned from"
+            )
+        counted.append(blind / blind.sum(axis=0))
+    return np.concatenate(counted).astype(np.float32)
 
 
-def _over_members(said: npt.NDArray[np.float32], num_members: int) -> npt.NDArray[np.float32]:
+def _over_members(
+    said: npt.NDArray[np.float32], share: npt.NDArray[np.float32], num_seeds: int
+) -> npt.NDArray[np.float32]:
     """(seeds * members, frames) becomes the mean over members, (seeds, frames)."""
-    if num_members == 1:
+    if len(said) == num_seeds:
         return said
-    return said.reshape(-1, num_members, said.shape[-1]).mean(axis=1)
+    return (said * share).reshape(num_seeds, -1, said.shape[-1]).sum(axis=1)
 
 
 def _rising(chance: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Without the last digits' rounding: within [0, 1] and never falling along the last axis."""
     return np.maximum.accumulate(np.clip(chance, 0.0, 1.0), axis=-1)
-
-
-def _chosen_positions(
-    subsets: Mapping[str, npt.ArrayLike] | None, num_episodes: int
-) -> dict[str, list[int]]:
-    if subsets is None:
-        return {ALL: list(range(num_episodes))}
-    chosen = {name: np.asarray(positions).tolist() for name, positions in subsets.items()}
-    for name, positions in chosen.items():
-        if not positions:
-            raise GoalwardError(f"subset {name!r} has no episodes")
-        if (
-            len(set(positions)) < len(positions)
-            or not 0 <= min(positions) <= max(positions) < num_episodes
-        ):
-            raise GoalwardError(
-                f"subset {name!r} must name positions of {num_episodes} episodes once"
-            )
-    return chosen
 
 
 def load(folder: str | Path, methods: Sequence[Method] = ()) -> Fitted:

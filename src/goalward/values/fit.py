@@ -1,0 +1,123 @@
+"""Learning the value functions of one data set: every method, seed, task and subset."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from goalward.errors import GoalwardError
+from goalward.rollouts.dataset import Rollouts
+from goalward.training.fit import learn_after, train
+from goalward.training.frames import TrainingFrames, training_frames
+from goalward.training.methods import Method, find_method, known_methods, stages_by_name
+from goalward.training.presets import hyperparameters
+from goalward.training.progress import UNHURRIED, OnProgress, Pace
+from goalward.training.runs import NetRun, episodes_by_task, plan_runs, warn_of_one_class
+from goalward.training.task_codes import TaskCodes, task_codes
+from goalward.values.fitted import Fitted
+from goalward.values.stored_fit import EVERY_TASK, Question
+
+# All episodes of a task, where a fit was not asked for subsets.
+ALL = ""
+
+
+def fit(
+    rollouts: Rollouts,
+    methods: str | Method | Sequence[str | Method] = ("liveness",),
+    *,
+    seeds: int | Sequence[int] = 5,
+    preset: str = "default",
+    per_task: bool = False,
+    subsets: Mapping[str, npt.ArrayLike] | None = None,
+    device: torch.device | str | None = None,
+    checkpoint: str | Path | None = None,
+    on_progress: OnProgress | None = None,
+    pace: Pace = UNHURRIED,
+    **overrides: Any,
+) -> Fitted:
+    """Learn the value of every frame from episodes with features and outcomes.
+
+    `methods` are names, or methods of your own (docs/methods/adding_a_method.md). `seeds` is how
+    many (0, 1, ...) or which. Any field of `Hyperparameters` can be given by name
+    and overrides the preset's. One value function serves all tasks and is told which one it looks
+    at; with `per_task` every task has its own, learned from its own episodes. With `checkpoint`, a
+    folder, training is saved there every minute, and the same call goes on where it was stopped.
+
+    >>> import numpy as np
+    >>> from goalward import from_arrays
+    >>> ramp = np.linspace(0, 1, 20)[:, None]
+    >>> rollouts = from_arrays([ramp, -ramp] * 4, success=[True, False] * 4)
+    >>> fitted = fit(rollouts, "liveness-nb", seeds=1, width=16, num_steps=20, batch_size=32)
+    >>> fitted.predict(rollouts).mean("liveness-nb").shape
+    (160,)
+    """
+    asked = (methods,) if isinstance(methods, str | Method) else methods
+    given = [find_method(method) for method in asked]
+    known = known_methods(given)
+    chosen_methods = tuple(known[name] for name in dict.fromkeys(method.name for method in given))
+    chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
+    if not chosen_methods or not chosen_seeds:
+        raise GoalwardError("give at least one method and one seed")
+    frames = training_frames(rollouts)
+    numbers = hyperparameters(preset, **overrides).for_horizon(frames.horizon)
+    # With the rounds that these numbers ask for, no two stages may share a name either.
+    stages_by_name(known.values(), numbers)
+    tasks = None if per_task else _shared_tasks(frames)
+    answers: dict[Question, tuple[NetRun, ...]] = {}
+    together: list[tuple[Method, list[NetRun]]] = []
+    for subset, positions in _chosen_positions(subsets, len(rollouts)).items():
+        by_task = {EVERY_TASK: tuple(positions)}
+        by_task = by_task if tasks else episodes_by_task(frames, positions)
+        for task, episodes in by_task.items():
+            warn_of_one_class(frames, episodes, task)
+            name = f"{subset}/{task}" if subset else task
+            for method in chosen_methods:
+                by_seed = [
+                    plan_runs(frames, method, seed, episodes, numbers, name=name)
+                    for seed in chosen_seeds
+                ]
+                together.append((method, [run for members in by_seed for run in members]))
+                for seed, members in zip(chosen_seeds, by_seed, strict=True):
+                    answers[method.name, seed, task, subset] = members
+    folder = None if checkpoint is None else Path(checkpoint)
+    nets = train(
+        frames,
+        [run for members in answers.values() for run in members],
+        numbers,
+        device=device,
+        checkpoint_folder=folder,
+        on_progress=on_progress,
+        pace=pace,
+        tasks=tasks,
+    )
+    for method, runs in together:
+        nets = learn_after(method, runs, frames, nets, numbers, device)
+    return Fitted(numbers, chosen_methods, answers, tuple(nets), rollouts.feature_layout)
+
+
+def _shared_tasks(frames: TrainingFrames) -> TaskCodes | None:
+    """How networks are told the task; nothing where there is one."""
+    several = len(set(frames.episode_task)) > 1
+    return task_codes(frames.episode_task, frames.task_vectors) if several else None
+
+
+def _chosen_positions(
+    subsets: Mapping[str, npt.ArrayLike] | None, num_episodes: int
+) -> dict[str, list[int]]:
+    if subsets is None:
+        return {ALL: list(range(num_episodes))}
+    chosen = {name: np.asarray(positions).tolist() for name, positions in subsets.items()}
+    for name, positions in chosen.items():
+        if not positions:
+            raise GoalwardError(f"subset {name!r} has no episodes")
+        if (
+            len(set(positions)) < len(positions)
+            or not 0 <= min(positions) <= max(positions) < num_episodes
+        ):
+            raise GoalwardError(
+                f"subset {name!r} must name positions of {num_episodes} episodes once"
+            )
+    return chosen
