@@ -14,11 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from goalward.errors import RolloutError
 from goalward.git_lfs import NOT_FETCHED, is_pointer_file
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.readers.lerobot.info import Info
 from goalward.rollouts.readers.lerobot.tables import read_columns
+
+# Ten times what DROID has, one of the largest; about a gigabyte of memory.
+_MOST_EPISODES = 1_000_000
+# A list may name an episode again, by an accident of merging.
+_MOST_REPEATS = 10_000
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ def _packed_entries(root: Path, fps: float, findings: Findings) -> Iterable[Epis
     readable = 0
     for path in files:
         try:
-            rows = read_columns(path, _without_statistics).to_pylist()
+            rows = _listed(path)
         except RolloutError as error:
             findings.damage(str(error))
             continue
@@ -84,6 +91,20 @@ def _packed_entries(root: Path, fps: float, findings: Findings) -> Iterable[Epis
         raise RolloutError(
             " ".join([f"{folder}: the list of episodes cannot be read.", *findings.warnings])
         )
+
+
+def _listed(path: Path) -> list[dict[str, Any]]:
+    """The rows of one file of the list; RolloutError if it is not a list of episodes."""
+    table = read_columns(path, _without_statistics, most_rows=_MOST_EPISODES)
+    if "episode_index" not in table.column_names:
+        raise RolloutError(f"{path}: no column episode_index")
+    try:
+        named = len(table.column("episode_index").unique())
+        if len(table) - named > _MOST_REPEATS:
+            raise RolloutError(f"{path}: has {len(table):,} rows for {named:,} episodes")
+        return table.to_pylist()
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        raise RolloutError(f"{path}: is no list of episodes ({error})") from error
 
 
 def _as_number(value: object) -> float | None:
@@ -206,7 +227,9 @@ def read_tasks(root: Path) -> dict[int, str]:
     """Task texts by task_index, for lists of episodes that do not spell them out."""
     try:
         if (root / "meta" / "tasks.parquet").is_file():
-            table = read_columns(root / "meta" / "tasks.parquet", lambda names: names).to_pydict()
+            path = root / "meta" / "tasks.parquet"
+            stored = read_columns(path, lambda names: names, most_rows=_MOST_EPISODES)
+            table = stored.to_pydict()
             # The text is an index column without a name in some versions.
             texts = next((table[name] for name in table if name != "task_index"), [])
             pairs = zip(table.get("task_index", []), texts, strict=True)

@@ -16,9 +16,18 @@ import pyarrow.parquet as pq
 from goalward.errors import RolloutError
 from goalward.git_lfs import explained
 
+# Equal values pack so tightly that a file of 100 kB can hold millions of rows. One file with so
+# many numbers (2 GB of memory), and fewer than a byte for each of them, is no recording.
+_MANY_NUMBERS = 250_000_000
 
-def read_columns(path: Path, choose: Callable[[list[str]], list[str]]) -> pa.Table:
-    """The columns of a parquet file that `choose` picks from their names; errors name the file."""
+
+def read_columns(
+    path: Path, choose: Callable[[list[str]], list[str]], *, most_rows: int | None = None
+) -> pa.Table:
+    """The columns of a parquet file that `choose` picks from their names; errors name the file.
+
+    How much the file claims to hold is checked before memory is asked for it.
+    """
     if not path.is_file():
         problem = "is not a file" if path.exists() else "the data file is missing"
         raise RolloutError(f"{path}: {problem}")
@@ -26,10 +35,33 @@ def read_columns(path: Path, choose: Callable[[list[str]], list[str]]) -> pa.Tab
         # Checksums are verified where the writer stored them, which few do. Threads and read-ahead
         # only cost time on files this small.
         with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
-            return file.read(columns=choose(file.schema_arrow.names), use_threads=False)
+            names = choose(file.schema_arrow.names)
+            _check_claims(path, file.metadata, names, most_rows)
+            return file.read(columns=names, use_threads=False)
     except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
         problem = f"not a readable parquet file ({error})"
         raise RolloutError(explained(path, problem)) from error
+
+
+def _check_claims(path: Path, claimed: Any, names: Sequence[str], most_rows: int | None) -> None:
+    if most_rows is not None and claimed.num_rows > most_rows:
+        raise RolloutError(
+            f"{path}: claims {claimed.num_rows:,} rows, more than the {most_rows:,} that are read"
+        )
+    inside = tuple(f"{name}." for name in names)
+    lists = [
+        position
+        for position in range(claimed.num_columns)
+        if claimed.schema.column(position).path.startswith(inside)
+    ]
+    num_numbers = claimed.num_rows * len(names) + sum(
+        claimed.row_group(group).column(position).num_values
+        for group in range(claimed.num_row_groups)
+        for position in lists
+    )
+    num_bytes = path.stat().st_size
+    if num_numbers > max(_MANY_NUMBERS, num_bytes):
+        raise RolloutError(f"{path}: claims {num_numbers:,} numbers in {num_bytes:,} bytes")
 
 
 @dataclass(frozen=True)
