@@ -9,8 +9,13 @@ from typing import Any
 from goalward.errors import GoalwardError, argument
 
 PAPER_METHODS = ("liveness", "liveness-nb", "td", "mc", "mc-dist")
-# The first speaks for the policy: of those measured the one nearest to the truth.
-DEFAULT_METHODS = ("lambda-returns", *PAPER_METHODS)
+# Of the methods that were measured the one nearest to the truth: it answers for the policy.
+DEFAULT_METHODS = ("lambda-returns",)
+# Names that stand for several methods.
+METHOD_GROUPS = {"paper": PAPER_METHODS, "all": (*DEFAULT_METHODS, *PAPER_METHODS)}
+DEFAULT_EFFORT = "normal"
+# `folds`: every episode is judged by those networks of the method itself that never saw it.
+OWN_FOLDS = 0
 
 
 @dataclass(frozen=True)
@@ -22,11 +27,16 @@ class EvaluationConfig:
     methods: tuple[str, ...] = DEFAULT_METHODS
     """The first one speaks for the policy; the others are compared with it."""
     seeds: int = 5
+    effort: str = DEFAULT_EFFORT
+    """How much training the answer is worth: quick, normal or thorough."""
     preset: str = "default"
     overrides: Mapping[str, Any] = field(default_factory=dict)
-    """Hyper-parameters that differ from the preset's."""
+    """Hyper-parameters that differ from those of preset and effort."""
+    per_task: bool = False
+    """Value functions for each task apart, instead of one that is told the task."""
     folds: int = 1
-    """1: a part of the episodes is held out; more: each episode is held out once."""
+    """0: each episode is judged by those of a method's own networks that never saw it (of methods
+    that train on folds); 1: a part of the episodes is held out; more: each is held out once."""
     test_fraction: float = 0.25
     split_seed: int = 0
     standard_horizon: int | None = None
@@ -39,8 +49,8 @@ class EvaluationConfig:
             raise GoalwardError("give at least one method")
         if self.seeds < 1:
             raise GoalwardError(f"{argument('seeds', self.seeds)}: must be at least 1")
-        if self.folds < 1:
-            raise GoalwardError(f"{argument('folds', self.folds)}: must be at least 1")
+        if self.folds < 0:
+            raise GoalwardError(f"{argument('folds', self.folds)}: must be at least 0")
         if not 0 < self.test_fraction < 1:
             given = argument("test_fraction", self.test_fraction)
             raise GoalwardError(f"{given}: must lie between 0 and 1")

@@ -1,12 +1,19 @@
-"""Bars on the terminal for anything that takes longer than two seconds; elsewhere nothing."""
+"""Bars on the terminal for anything that takes longer than two seconds; elsewhere a line at times.
 
+Where there is no terminal (a file, a scheduler) the logger `goalward` hears every half minute how
+far the work is and how long it will take.
+"""
+
+import logging
 import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Protocol
 
+_log = logging.getLogger("goalward.progress")
 _PATIENCE_S = 2.0
+LINE_EVERY_S = 30.0
 
 # Hears how much of how much there is.
 OnProgress = Callable[[int, int], None]
@@ -17,6 +24,12 @@ class Training(Protocol):
 
     @property
     def stages(self) -> tuple[str, ...]: ...
+    @property
+    def num_runs(self) -> int: ...
+    @property
+    def group(self) -> int: ...
+    @property
+    def num_groups(self) -> int: ...
     @property
     def steps(self) -> int: ...
     @property
@@ -39,37 +52,87 @@ def progress_bar(
 
     With a unit ("frames") the bar says how many of them go by in a second.
     """
-    with _bar(what, is_shown, patience_s=_PATIENCE_S, unit=unit) as show:
+    with _shown(what, is_shown, patience_s=_PATIENCE_S, unit=unit) as show:
         yield lambda so_far, total: show(so_far, total, what, "")
 
 
 @contextmanager
 def training_bar(*, is_shown: bool = True) -> Generator[Callable[[Training], None]]:
     """A bar with the stages under way, the loss, the held-out loss and the time left."""
-    with _bar("training", is_shown, patience_s=0.0, in_percent=True) as show:
+    with _shown("training", is_shown, patience_s=0.0, in_percent=True) as show:
 
         def update(now: Training) -> None:
             losses = f"loss {now.loss:.4f}"
             if now.held_out_loss is not None:
                 losses += f", held out {now.held_out_loss:.4f}"
-            show(now.steps, now.total_steps, f"training {', '.join(now.stages)}", losses)
+            networks = "1 network" if now.num_runs == 1 else f"{now.num_runs} networks"
+            stage = f"stage {now.group + 1} of {now.num_groups} ({', '.join(now.stages)})"
+            show(now.steps, now.total_steps, f"training {networks}, {stage}", losses)
 
         yield update
 
 
+Show = Callable[[int, int, str, str], None]
+
+
 @contextmanager
-def _bar(
+def _shown(
     what: str,
     is_shown: bool,
     *,
     patience_s: float,
     unit: str | None = None,
     in_percent: bool = False,
-) -> Generator[Callable[[int, int, str, str], None]]:
-    # A transient bar in a file would leave an empty line and nothing else.
-    if not is_shown or not sys.stderr.isatty():
+) -> Generator[Show]:
+    """How far some work is, for whoever watches: a bar, lines, or nothing."""
+    if not is_shown:
         yield lambda so_far, total, words, more: None
-        return
+    elif sys.stderr.isatty():
+        with _bar(what, patience_s=patience_s, unit=unit, in_percent=in_percent) as show:
+            yield show
+    else:
+        yield _lines(unit)
+
+
+def _lines(unit: str | None) -> Show:
+    """A line every half minute, the first after one: quick work says nothing."""
+    started = told = time.monotonic()
+
+    def show(so_far: int, total: int, words: str, more: str) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told < LINE_EVERY_S or not total:
+            return
+        told = now
+        facts = [words]
+        if unit is not None:
+            facts.append(f"{so_far:,} of {total:,} {unit}")
+        facts.append(f"{100 * so_far / total:.0f} %")
+        if so_far:
+            left = (now - started) * (total - so_far) / so_far
+            facts.append(f"about {duration(left)} left")
+        _log.info("%s", ", ".join(facts))
+
+    return show
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(3.2), duration(100), duration(400), duration(9000)
+    ('3 s', '1.7 min', '7 min', '2.5 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        minutes = seconds / 60
+        return f"{minutes:.1f} min" if minutes < 5 else f"{minutes:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+@contextmanager
+def _bar(
+    what: str, *, patience_s: float, unit: str | None = None, in_percent: bool = False
+) -> Generator[Show]:
     # rich takes a tenth of a second to import: only who sees a bar pays.
     from rich.console import Console
     from rich.progress import (

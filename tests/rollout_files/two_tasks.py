@@ -7,7 +7,14 @@ import goalward
 LENGTHS = [5, 3, 4, 2] * 2
 # Both tasks and both kinds of outcomes are in each half.
 HALVES = {"early": [0, 1, 2, 3], "late": [4, 5, 6, 7]}
-TINY = {"width": 4, "num_layers": 2, "batch_size": 8, "num_steps": 2, "device": "cpu"}
+TINY = {
+    "width": 4,
+    "num_layers": 2,
+    "batch_size": 8,
+    "num_steps": 2,
+    "device": "cpu",
+    "per_task": True,
+}
 
 
 def two_tasks(*, layout="", outcomes=("success", "failure", "time_out", "success") * 2):

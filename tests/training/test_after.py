@@ -202,7 +202,7 @@ def test_a_step_sees_all_seeds_of_a_task_and_subset_at_once(small):
     both = goalward.from_arrays(features, success=[True, False] * 4, tasks=tasks)
     step = Noting()
     together = Method("together", (MC,), after=step)
-    options = small | {"held_out_fraction": 0.0}
+    options = small | {"held_out_fraction": 0.0, "per_task": True}
     fitted = fit(both, ["mc", together], seeds=3, subsets={"early": range(4)}, **options)
     assert [len(judged) for judged, _ in step.seen] == [3, 3]
     assert step.seen[0][1] == fitted.numbers.of("")

@@ -128,7 +128,7 @@ def test_every_task_has_value_functions_of_its_own(method, small):
     features = [rng.normal(size=(6, 2)) for _ in range(8)]
     both = goalward.from_arrays(features, success=[True, False] * 4, tasks=["a", "a", "b", "b"] * 2)
     alone = both.where(task="b")
-    together, separate = (fit(r, method, seeds=1, **small) for r in (both, alone))
+    together, separate = (fit(r, method, seeds=1, per_task=True, **small) for r in (both, alone))
     assert together.tasks == ("a", "b")
     # Side by side with another task, matrix products round differently.
     np.testing.assert_allclose(values(together, alone), values(separate, alone), atol=1e-5)

@@ -66,7 +66,9 @@ def test_tasks_and_subsets_are_told_apart(small):
     features = [rng.normal(size=(6, 2)) for _ in range(8)]
     tasks = ["a/b", "a/b", "c", "c"] * 2
     rollouts = goalward.from_arrays(features, success=[True, False] * 4, tasks=tasks)
-    fitted = fit(rollouts, "mc", seeds=1, subsets={"x": range(4), "y": range(8)}, **small)
+    fitted = fit(
+        rollouts, "mc", seeds=1, per_task=True, subsets={"x": range(4), "y": range(8)}, **small
+    )
     places = [(c.task, c.subset, c.num_episodes) for c in fitted.log.curves]
     assert places == [("a/b", "x", 2), ("c", "x", 2), ("a/b", "y", 4), ("c", "y", 4)]
 

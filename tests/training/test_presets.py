@@ -20,6 +20,7 @@ PAPER = {
     "gradient_steps_per_batch": 2,
     "held_out_fraction": 0.0,
     "evaluations": 20,
+    "patience": 0,
     "lagged_tau": 0.0,
     "lagged_period": 1,
     "dropout": 0.0,
@@ -242,7 +243,15 @@ def test_numbers_survive_json():
 
 def test_a_training_is_noted_by_what_it_depends_on():
     """As version 0.1.0 noted it, where it knew all there is to know."""
-    newer = ("dropout", "input_noise", "weight_decay", "lags", "max_inputs", "survival_horizons")
+    newer = (
+        "patience",
+        "dropout",
+        "input_noise",
+        "weight_decay",
+        "lags",
+        "max_inputs",
+        "survival_horizons",
+    )
     old = {
         n: v for n, v in (PAPER | DEFAULT).items() if n not in (*newer, "rounds", "starts", "decay")
     }

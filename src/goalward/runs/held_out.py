@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from goalward.config import OWN_FOLDS
 from goalward.errors import GoalwardError, argument
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted
@@ -24,11 +25,16 @@ IndexArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Positions of the episodes to learn from, and of those that are held out."""
+    """Positions of the episodes to learn from, and of those that are held out.
+
+    With `is_own` both are all of them: a method that trains its networks on folds has some that
+    never saw an episode, and those judge it.
+    """
 
     name: str
     training: IndexArray
     held_out: IndexArray
+    is_own: bool = False
 
 
 def folds_of(
@@ -36,11 +42,15 @@ def folds_of(
 ) -> tuple[Fold, ...]:
     """Folds with every task and outcome in the same proportion.
 
-    One fold holds `test_fraction` of the episodes out; several hold each episode out once. The
-    only episode of a task is never held out: nothing would be left to learn its task from.
+    None (`OWN_FOLDS`) leaves it to the folds that methods train on. One holds `test_fraction` of the
+    episodes out; several hold each episode out once. The only episode of a task is never held out
+    then: nothing would be left to learn its task from.
     """
     if len(rollouts) < 2:
         raise GoalwardError("one episode cannot be both learned from and held out")
+    if num_folds == OWN_FOLDS:
+        everything = np.arange(len(rollouts))
+        return (Fold("own folds", everything, everything, is_own=True),)
     tasks, counts = np.unique(rollouts.task_indices, return_counts=True)
     alone = np.isin(rollouts.task_indices, tasks[counts == 1])
     if num_folds == 1:
@@ -109,7 +119,7 @@ def held_out_values(
     judge_of = np.zeros(len(rollouts), dtype=np.int64)
     for index, fold in enumerate(folds):
         judge_of[fold.held_out] = index
-    first = fitted.predict(rollouts, subset=folds[0].name, device=device)
+    first = fitted.predict(rollouts, subset=folds[0].name, unseen=folds[0].is_own, device=device)
     value, steps = first.raw_value.copy(), first.steps_to_goal.copy()
     episode_of = np.repeat(np.arange(len(rollouts)), rollouts.lengths)
     for index, fold in enumerate(folds[1:], start=1):
@@ -129,7 +139,9 @@ def held_out_chances(
     device: str | None,
 ) -> ChanceTable:
     """Chances of success within these numbers of steps, by the networks of `held_out_values`."""
-    first = fitted.chance_table(rollouts, num_steps, subset=folds[0].name, device=device)
+    first = fitted.chance_table(
+        rollouts, num_steps, subset=folds[0].name, unseen=folds[0].is_own, device=device
+    )
     parts: list[tuple[IndexArray, ChanceTable]] = []
     for fold in folds[1:]:
         held_out = rollouts.select(fold.held_out)

@@ -21,6 +21,7 @@ from goalward.training.lens import Lens
 from goalward.training.nets import LossLog, Nets
 from goalward.training.runs import NetRun
 from goalward.training.stages import Stage
+from goalward.training.task_codes import TaskCodes
 
 _PROGRESS = "progress.safetensors"
 _FINGERPRINT_ROWS = 997
@@ -67,10 +68,12 @@ def write_nets(path: Path, nets: Nets) -> None:
     for method, learned in nets.after.items():
         for position, of_run in enumerate(learned):
             tensors |= {f"after/{method}/{position}/{name}": of_run[name] for name in of_run}
+    facts = {"fingerprint": nets.fingerprint, "runs": json.dumps(runs_as_json(nets.runs))}
     if nets.lens is not None:
         tensors |= _lens_tensors(nets.lens)
-    runs = json.dumps(runs_as_json(nets.runs))
-    write_tensors(path, tensors, {"fingerprint": nets.fingerprint, "runs": runs})
+        if nets.lens.tasks is not None:
+            facts["tasks"] = json.dumps(nets.lens.tasks.tasks)
+    write_tensors(path, tensors, facts)
 
 
 def read_nets(path: Path, stages: Mapping[str, Stage]) -> Nets:
@@ -93,7 +96,7 @@ def _nets(
         weights=_below(tensors, "weights"),
         mean=tensors["mean"],
         scale=tensors["scale"],
-        lens=_lens(_below(tensors, "lens")),
+        lens=_lens(_below(tensors, "lens"), json.loads(facts.get("tasks", "[]"))),
         log=LossLog(**log) if log else None,
         after=after,
         fingerprint=facts["fingerprint"],
@@ -110,16 +113,21 @@ def _lens_tensors(lens: Lens) -> dict[str, Tensor]:
     if lens.mean is not None and lens.components is not None:
         tensors["lens/mean"] = torch.from_numpy(lens.mean)
         tensors["lens/components"] = torch.from_numpy(lens.components)
+    if lens.tasks is not None:
+        tensors["lens/codes"] = torch.from_numpy(lens.tasks.codes)
     return tensors
 
 
-def _lens(tensors: Mapping[str, Tensor]) -> Lens | None:
+def _lens(tensors: Mapping[str, Tensor], tasks: Sequence[str]) -> Lens | None:
     if not tensors:
         return None
-    lags = tuple(int(lag) for lag in tensors["lags"])
-    if "mean" not in tensors:
-        return Lens(lags)
-    return Lens(lags, tensors["mean"].numpy(), tensors["components"].numpy())
+    codes = tensors.get("codes")
+    return Lens(
+        lags=tuple(int(lag) for lag in tensors["lags"]),
+        mean=tensors["mean"].numpy() if "mean" in tensors else None,
+        components=tensors["components"].numpy() if "components" in tensors else None,
+        tasks=None if codes is None else TaskCodes(tuple(tasks), codes.numpy()),
+    )
 
 
 def runs_as_json(runs: Sequence[NetRun]) -> dict[str, Any]:
@@ -188,7 +196,10 @@ def _stage(name: str, stages: Mapping[str, Stage]) -> Stage:
 
 
 def fingerprint(
-    frames: TrainingFrames, numbers: Hyperparameters, groups: list[tuple[NetRun, ...]]
+    frames: TrainingFrames,
+    numbers: Hyperparameters,
+    groups: list[tuple[NetRun, ...]],
+    tasks: TaskCodes | None = None,
 ) -> str:
     """A text that differs when a stored training is not this one: other data, runs or numbers.
 
@@ -197,6 +208,9 @@ def fingerprint(
     digest = hashlib.blake2b(digest_size=16)
     content = [numbers.as_dict(), [runs_as_json(group) for group in groups]]
     digest.update(json.dumps(content).encode())
+    if tasks is not None:
+        digest.update(repr((tasks.tasks, frames.episode_task)).encode())
+        digest.update(tasks.codes.tobytes())
     digest.update(repr((frames.features.shape, frames.endings.outcomes)).encode())
     rows = np.linspace(0, frames.num_frames - 1, _FINGERPRINT_ROWS).astype(np.int64)
     seen = (frames.features[np.unique(rows)], frames.proprioception[np.unique(rows)])

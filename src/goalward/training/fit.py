@@ -32,9 +32,11 @@ from goalward.training.step import (
     evaluate,
     evaluation_batches,
     folder,
+    has_stopped,
     initial_state,
     train_batch,
 )
+from goalward.training.task_codes import TaskCodes
 
 _log = logging.getLogger("goalward.training")
 
@@ -51,17 +53,20 @@ def train(
     on_progress: OnProgress | None = None,
     pace: Pace = UNHURRIED,
     max_feature_bytes: int | None = None,
+    tasks: TaskCodes | None = None,
 ) -> list[Nets]:
     """Networks for the wanted runs and for the runs they build on, group by group.
+
+    With `tasks` the networks are told which task a frame is of.
 
     With a folder, groups that are finished there are read instead of trained and one that was
     interrupted goes on; on the CPU the result is the same bit for bit as without the break.
     """
     chosen = chosen_device(device)
     groups = [tuple(group) for wave in all_runs(list(wanted)) for group in wave]
-    sight = Sight(frames, numbers, chosen, max_feature_bytes)
+    sight = Sight(frames, numbers, chosen, max_feature_bytes, tasks)
     reporter = Reporter(groups, numbers, on_progress, pace)
-    origin = fingerprint(frames, numbers, groups)
+    origin = fingerprint(frames, numbers, groups, tasks)
     stages = {run.stage.name: run.stage for group in groups for run in group}
     checkpoint = Checkpoint(checkpoint_folder, origin, stages) if checkpoint_folder else None
     trained: list[Nets] = []
@@ -76,7 +81,10 @@ def train(
             dtype = torch.bfloat16 if chosen.type == "cuda" else torch.float32
             family = group[0].stage.family
             own, seen = numbers.of(family), sight.of(family)
-            problem = problem_of(seen.frames, seen.rows, list(group), anchors, own, dtype)
+            num_codes = 0 if seen.lens is None else seen.lens.num_codes
+            problem = problem_of(
+                seen.frames, seen.rows, list(group), anchors, own, dtype, num_codes
+            )
             nets = _train_group(problem, index, checkpoint, reporter)
             nets = replace(nets, lens=seen.lens, fingerprint=origin)
             if checkpoint:
@@ -132,12 +140,14 @@ def _train_group(
     saved = time.monotonic()
     between_batches = True
     try:
-        while batch < problem.numbers.num_batches:
+        is_over = bool(has_stopped(problem, state).all())
+        while batch < problem.numbers.num_batches and not is_over:
             between_batches = False
             advance()
             batch += 1
             if batch in points:
                 evaluate(problem, state)
+                is_over = bool(has_stopped(problem, state).all())
             between_batches = True
             reporter.report(index, problem, state, batch)
             if checkpoint and time.monotonic() - saved > reporter.pace.save_s:

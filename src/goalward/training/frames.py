@@ -1,6 +1,7 @@
 """What the methods need to know of recorded episodes, as flat arrays over frames."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +29,8 @@ class TrainingFrames:
     # What the robot knows of itself, (frames, size): part of the features too, where they are of
     # pictures.
     proprioception: npt.NDArray[np.float32]
+    # What the text of a task says, as an encoder's text tower has it; empty where none read it.
+    task_vectors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def num_frames(self) -> int:
@@ -57,16 +60,17 @@ class TrainingFrames:
         rows = np.flatnonzero(self.frames_of(episodes))
         chosen = list(episodes)
         endings = self.endings
-        return TrainingFrames(
-            self.features[rows],
-            Endings(
+        return replace(
+            self,
+            features=self.features[rows],
+            endings=Endings(
                 np.cumsum(endings.lengths[chosen]),
                 endings.goal_frames[chosen],
                 endings.failures[chosen],
             ),
-            tuple(self.episode_task[i] for i in episodes),
-            tuple(self.episode_id[i] for i in episodes),
-            self.proprioception[rows],
+            episode_task=tuple(self.episode_task[i] for i in episodes),
+            episode_id=tuple(self.episode_id[i] for i in episodes),
+            proprioception=self.proprioception[rows],
         )
 
     # ---- per frame ---------------------------------------------------------------------------

@@ -38,6 +38,9 @@ class Hyperparameters:
     """Share of episodes kept for early stopping: the weights that did best on them are kept."""
     evaluations: int = 20
     """How often held-out episodes are scored in the course of a stage."""
+    patience: int = 0
+    """A network that did no better on its held-out episodes so many times in a row is trained no
+    further; 0: to the last step."""
     lagged_tau: float = 0.0
     """With a value above 0, targets come from a lagged network that moves this share of the way
     to the trained one at each `lagged_period`; 0: targets come from the network itself."""
@@ -123,7 +126,7 @@ class Hyperparameters:
             )
         if self.cross_fit < 0 or self.cross_fit == 1:
             raise GoalwardError(f"cross_fit must be 0 or at least 2 folds, got {self.cross_fit}")
-        for name in ("rounds", "max_inputs", "input_noise", "weight_decay"):
+        for name in ("rounds", "max_inputs", "input_noise", "weight_decay", "patience"):
             if not getattr(self, name) >= 0:
                 raise GoalwardError(f"{name} must be at least 0, got {getattr(self, name)}")
         if not 0 <= self.dropout < 1:

@@ -16,6 +16,7 @@ import torch
 from goalward.training.frames import TrainingFrames
 from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.inputs import FeatureRows
+from goalward.training.task_codes import TaskCodes
 
 FloatArray = npt.NDArray[np.float32]
 _ROWS_AT_A_TIME = 1 << 14
@@ -30,9 +31,9 @@ _LEAST_SPREAD = 1e-4
 class Lens:
     """From the features of frames to the inputs of networks.
 
-        inputs = [x, x - x so many steps earlier, ...],   x = features, or their main directions
+        inputs = [x, x - x so many steps earlier, ..., task],   x = features, or their main directions
 
-    `components` (size, kept) are the directions, about `mean`, each divided by the deviation of the
+    `tasks`, where one network serves many, tells which one a frame is of. `components` (size, kept) are the directions, about `mean`, each divided by the deviation of the
     features; None: features as they are. Proprioception, a few numbers among thousands, would be
     lost among the main directions: it is added to them as it is. Before an episode began all was as
     in its first frame.
@@ -41,6 +42,12 @@ class Lens:
     lags: tuple[int, ...]
     mean: FloatArray | None = None
     components: FloatArray | None = None
+    tasks: TaskCodes | None = None
+
+    @property
+    def num_codes(self) -> int:
+        """How many of the inputs, the last ones, tell the task; they are never standardised."""
+        return 0 if self.tasks is None else self.tasks.size
 
     def inputs(self, frames: TrainingFrames) -> FloatArray:
         """(frames, inputs) of all frames, each of its own episode alone."""
@@ -48,19 +55,24 @@ class Lens:
         rows = np.arange(len(seen))
         first = frames.endings.starts[frames.endings.episode_of]
         parts = [seen] + [seen - seen[np.maximum(rows - lag, first)] for lag in self.lags]
-        return np.concatenate(parts, axis=1).astype(np.float32)
+        if self.tasks is not None:
+            parts.append(self.tasks.of(frames.episode_task)[frames.endings.episode_of])
+        return np.concatenate(parts, axis=1, dtype=np.float32)
 
     def num_features(self, num_inputs: int) -> int:
         """How many features per frame become so many inputs; proprioception not counted."""
         if self.components is not None:
             return len(self.components)
-        return num_inputs // (1 + len(self.lags))
+        return self._per_lag(num_inputs)
 
     def num_proprioception(self, num_inputs: int) -> int:
         """How many numbers of proprioception are among the inputs as they are."""
         if self.components is None:
             return 0
-        return num_inputs // (1 + len(self.lags)) - self.components.shape[1]
+        return self._per_lag(num_inputs) - self.components.shape[1]
+
+    def _per_lag(self, num_inputs: int) -> int:
+        return (num_inputs - self.num_codes) // (1 + len(self.lags))
 
     def _seen(self, frames: TrainingFrames) -> FloatArray:
         features = frames.features
@@ -75,7 +87,9 @@ class Lens:
         return np.concatenate([np.concatenate(projected), numbers], axis=1, dtype=np.float32)
 
 
-def lens_of(frames: TrainingFrames, numbers: Hyperparameters) -> Lens | None:
+def lens_of(
+    frames: TrainingFrames, numbers: Hyperparameters, tasks: TaskCodes | None = None
+) -> Lens | None:
     """The lens that these numbers ask for; None where networks see the features themselves.
 
     Directions are learned from all frames, whatever came of them: outcomes play no part in it.
@@ -83,8 +97,8 @@ def lens_of(frames: TrainingFrames, numbers: Hyperparameters) -> Lens | None:
     size = frames.features.shape[1]
     if numbers.max_inputs and size > numbers.max_inputs:
         mean, components = principal_directions(frames.features, numbers.max_inputs)
-        return Lens(numbers.lags, mean, components)
-    return Lens(numbers.lags) if numbers.lags else None
+        return Lens(numbers.lags, mean, components, tasks)
+    return Lens(numbers.lags, tasks=tasks) if numbers.lags or tasks else None
 
 
 def principal_directions(
@@ -138,15 +152,17 @@ class Sight:
         numbers: Hyperparameters,
         device: torch.device,
         max_bytes: int | None = None,
+        tasks: TaskCodes | None = None,
     ) -> None:
         self._frames = frames
         self._numbers = numbers
+        self._tasks = tasks
         self._make_rows = lambda features: FeatureRows(features, device, max_bytes)
         self._made: dict[str, Seen] = {}
 
     def of(self, family: str) -> Seen:
         if family not in self._made:
-            lens = lens_of(self._frames, self._numbers.of(family))
+            lens = lens_of(self._frames, self._numbers.of(family), self._tasks)
             self._made[family] = self._as_they_are if lens is None else self._through(lens)
         return self._made[family]
 

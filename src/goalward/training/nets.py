@@ -183,11 +183,13 @@ def chance_curves(
     steps_of: StepsOf,
     num_steps: Sequence[float],
     apart: npt.NDArray[np.int64],
+    share: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """The same within many numbers of steps, asking the networks once.
 
-    The mean over networks at every frame, (frames, points), and what each of them says at the
-    frames `apart`, which rise: (runs, len(apart), points).
+    The mean over networks at every frame, (frames, points), where each counts by its `share`
+    (runs, frames), and what each of them says at the frames `apart`, which rise: (runs,
+    len(apart), points).
     """
     stage = nets.runs[0].stage
     chance = stage.output.chance(numbers.of(stage.family), rows.device, steps_of)
@@ -199,9 +201,10 @@ def chance_curves(
         here = torch.from_numpy(steps[:, start:end]).to(rows.device)
         first, last = np.searchsorted(apart, [start, end])
         chosen = torch.from_numpy(apart[first:last] - start).to(rows.device)
+        weight = torch.from_numpy(share[:, start:end]).to(rows.device).double()
         for point, within in enumerate(num_steps):
             said = chance(outputs, here, within).float()
-            mean[start:end, point] = said.double().mean(0).cpu().numpy()
+            mean[start:end, point] = (said.double() * weight).sum(0).cpu().numpy()
             each[:, first:last, point] = said[:, chosen].cpu().numpy()
         start = end
     return mean, each

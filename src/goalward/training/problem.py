@@ -97,17 +97,19 @@ def problem_of(
     anchors: AnchorValues,
     numbers: Hyperparameters,
     dtype: torch.dtype,
+    num_as_they_are: int = 0,
 ) -> Problem:
     """The problem of a group of runs; `anchors` has (frames,) values for what runs build on, or
-    (frames, bins) where they read distributions."""
+    (frames, bins) where they read distributions. The last `num_as_they_are` inputs are not
+    standardised."""
     device = rows.device
     trained_on = np.stack([_trained_on(frames, run, numbers) for run in runs])
     for run, chosen in zip(runs, trained_on, strict=True):
         if not chosen.any():
             raise GoalwardError(f"{_name(run)}: no frame has a target to learn")
     mean, scale = standardisation(frames, [run.episodes for run in runs])
-    if not numbers.standardise:
-        mean, scale = np.zeros_like(mean), np.ones_like(scale)
+    first = 0 if not numbers.standardise else mean.shape[1] - num_as_they_are
+    mean[:, first:], scale[:, first:] = 0.0, 1.0
     held_out, share = _held_out(frames, runs)
     output = runs[0].stage.output
 

@@ -12,10 +12,15 @@ from goalward.training.step import State
 
 @dataclass(frozen=True)
 class TrainingProgress:
-    """Where a training stands. Losses are means over the runs of the group."""
+    """Where a training stands: groups of runs train one after the other, by number.
+
+    Losses are means over the runs of the group.
+    """
 
     stages: tuple[str, ...]
     num_runs: int
+    group: int
+    num_groups: int
     steps: int
     total_steps: int
     loss: float
@@ -70,6 +75,8 @@ class Reporter:
             TrainingProgress(
                 stages=stage_names(problem.runs),
                 num_runs=len(problem.runs),
+                group=index,
+                num_groups=len(self._steps),
                 steps=before + batch * self._runs[index] * per_batch,
                 total_steps=sum(self._steps),
                 loss=float(state["loss"].mean()),

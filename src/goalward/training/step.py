@@ -31,6 +31,7 @@ def initial_state(problem: Problem) -> State:
         "log/loss": nothing_logged,
         "log/held_out_loss": nothing_logged.clone(),
         "held_out_loss": torch.full((num_runs,), torch.inf),
+        "waited": torch.zeros(num_runs, dtype=torch.int64),
         "mass": problem.first_mass.clone(),
     }
     for name, tensor in weights.items():
@@ -80,6 +81,8 @@ def train_batch(problem: Problem, state: State) -> None:
     rows, importance = draw(problem, state)
     target = targets(problem, state, rows)
     for runs in problem.slices(len(problem.runs)):
+        if problem.device.type == "cpu" and bool(has_stopped(problem, state)[runs].all()):
+            continue
         inputs = _inputs(problem, rows[runs], runs)
         error = torch.zeros_like(importance[runs])
         for step in range(numbers.gradient_steps_per_batch):
@@ -93,6 +96,15 @@ def train_batch(problem: Problem, state: State) -> None:
         state["mass"][runs].scatter_(1, rows[runs], mass)
     state["batch"] += 1
     _move_lagged(problem, state)
+
+
+def has_stopped(problem: Problem, state: State) -> Tensor:
+    """(runs,) True where a network has done no better for so long that it trains no further.
+
+    On CUDA it goes through the motions with the others; what it learns then is not kept.
+    """
+    patience = problem.numbers.patience
+    return state["waited"] >= (patience or torch.iinfo(torch.int64).max)
 
 
 def draw(problem: Problem, state: State) -> tuple[Tensor, Tensor]:
@@ -234,13 +246,16 @@ def evaluate(problem: Problem, state: State) -> None:
 
     To be called after the batches that `evaluation_batches` names.
     """
+    stopped = has_stopped(problem, state)
     held_out_loss = score_held_out(problem, state)
     points = evaluation_batches(problem.numbers)
     point = points.index(int(state["batch"]))
     num_batches = points[point] - (points[point - 1] if point else 0)
     num_steps = num_batches * problem.numbers.gradient_steps_per_batch
-    state["log/loss"][:, point] = state["sum_of_losses"] / num_steps
-    state["log/held_out_loss"][:, point] = held_out_loss
+    # A run that had stopped before has nothing to tell; one that stops here has.
+    mean = state["sum_of_losses"] / num_steps
+    state["log/loss"][:, point] = torch.where(stopped, torch.nan, mean)
+    state["log/held_out_loss"][:, point] = torch.where(stopped, torch.nan, held_out_loss)
     state["sum_of_losses"].zero_()
 
 
@@ -263,7 +278,8 @@ def score_held_out(problem: Problem, state: State) -> Tensor:
         total += (problem.loss(outputs, torch.cat(target))[0] * share).sum(1)
     # A run with too few episodes to hold any out keeps its last weights.
     holds_none = problem.held_out_share.sum(1) == 0
-    better = (total < state["held_out_loss"]) | holds_none
+    better = ((total < state["held_out_loss"]) & ~has_stopped(problem, state)) | holds_none
+    state["waited"].copy_(torch.where(better, 0, state["waited"] + 1))
     state["held_out_loss"].copy_(torch.where(better, total, state["held_out_loss"]))
     for name, tensor in folder(state, "best").items():
         tensor.copy_(torch.where(better[:, None, None], state[f"weights/{name}"], tensor))

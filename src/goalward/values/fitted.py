@@ -153,7 +153,9 @@ class Fitted:
                 lambda value, method=judgement.method: method.steps(value, self.numbers),
                 num_steps,
             )
-            chance[judgement.method_index][:, judgement.frames] = _over_members(said, judgement.share, len(self.seeds))
+            chance[judgement.method_index][:, judgement.frames] = _over_members(
+                said, judgement.share, len(self.seeds)
+            )
         return chance
 
     def chance_table(

@@ -25,6 +25,8 @@ _FACTS = "run.json"
 _VERSION = 3
 # Version 2 wrote every answer's run inside it.
 _READABLE = (2, 3)
+# The task of a value function that serves many.
+EVERY_TASK = ""
 # (method, seed, task, subset)
 Question = tuple[str, int, str, str]
 
