@@ -84,3 +84,16 @@ def test_a_folder_in_which_no_file_can_be_read(tmp_path: Path):
         (tmp_path / name).write_bytes(b"torn")
     with pytest.raises(RolloutError, match=r"b\.hdf5: cannot be read"):
         read(tmp_path)
+
+
+def test_a_file_of_a_folder_that_has_no_episodes(tmp_path: Path):
+    for name, demos in (("a", {"demo_0": hdf5.robomimic_demo()}), ("b", {})):
+        hdf5.write(tmp_path / f"{name}.hdf5", demos, masks={"train": [b"demo_0"]})
+    rollouts = read(tmp_path)
+    assert rollouts.ids == ("a/demo_0",)
+    assert [w for w in rollouts.warnings if "no episodes" in w] == [
+        f"{tmp_path / 'b.hdf5'}: holds no episodes"
+    ]
+    assert noticed(read(tmp_path, filter_key="train"), "b.hdf5: holds no episodes that filter key")
+    with pytest.raises(RolloutError, match=r"b\.hdf5: no usable episode. It holds no episodes"):
+        read(tmp_path / "b.hdf5")

@@ -1,10 +1,12 @@
 """Where in a packed video the frames of a LeRobot episode lie."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from rollout_files.lerobot import decoded, make_episode, write_lerobot
 
 import goalward
@@ -53,3 +55,19 @@ def test_a_frame_is_not_that_of_two_episodes(tmp_path: Path):
     assert rollouts.ids == ("0",)
     for left in rollouts.left_out:
         assert "another episode claims the same part of the video" in left.reason
+
+
+@pytest.mark.parametrize("version", ["v3.0", "v2.1"])
+@pytest.mark.parametrize("dtype", ["vidoe", "float32", None])
+def test_a_camera_of_another_dtype_is_named(tmp_path: Path, version: str, dtype: str | None):
+    episodes = [make_episode(4 + i, i == 0, cameras=("front", "wrist")) for i in range(2)]
+    root = write_lerobot(tmp_path, episodes, version=version)
+    assert goalward.read(root).camera_names == (CAMERA, "observation.images.wrist")
+    path = root / "meta" / "info.json"
+    info = json.loads(path.read_text())
+    info["features"]["observation.images.wrist"]["dtype"] = dtype
+    path.write_text(json.dumps(info))
+    rollouts = goalward.read(root)
+    assert rollouts.camera_names == (CAMERA,)
+    said = f"observation.images.wrist looks like a camera, but its dtype is {dtype!r}, not video or"
+    assert any(said in warning for warning in rollouts.warnings)

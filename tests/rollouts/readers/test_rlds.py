@@ -93,6 +93,18 @@ def test_shards_of_two_splits_keep_their_names_apart(tmp_path: Path) -> None:
     }
 
 
+def test_splits_that_are_read_as_one_are_named(tmp_path: Path) -> None:
+    rlds.write_data_set(tmp_path, [rlds.make_episode(3, False)], split="val")
+    # Writes dataset_info.json anew, which then lists one split only.
+    rlds.write_data_set(tmp_path, [rlds.make_episode(3, True), rlds.make_episode(4, True)])
+    rollouts = read(tmp_path)
+    assert len(rollouts) == 3
+    assert any("holds the splits train, val, which" in warning for warning in rollouts.warnings)
+    alone = read(tmp_path / "toy-train.tfrecord-00000-of-00001")
+    assert len(alone) == 2
+    assert not any("splits" in warning for warning in alone.warnings)
+
+
 def _ids_and_success(rollouts: Rollouts) -> tuple[tuple[str, ...], list[bool]]:
     return rollouts.ids, rollouts.success.tolist()
 
@@ -105,6 +117,27 @@ def test_jpeg_frames_are_what_pillow_decodes(tmp_path: Path) -> None:
         list(rollouts[0].frames("image_0")), [np.asarray(picture) for picture in stored]
     )
     assert rollouts[0].camera("image_0").codec == "jpeg"
+
+
+@pytest.mark.parametrize(
+    "pictures",
+    [
+        [bytes(64 * 64 * 3)] * 2,
+        [rlds.png(np.zeros((4, 4), np.uint16))] * 2,
+        [7] * (2 * 64 * 64 * 3),
+    ],
+    ids=["raw bytes", "16 bits", "numbers"],
+)
+def test_pictures_of_another_kind_are_named(tmp_path: Path, pictures: Any) -> None:
+    written = rlds.make_episode(
+        2,
+        steps__observation__wrist_image=pictures,
+        steps__observation__image_embedding=[0.5] * 1536,
+    )
+    rollouts = read(one_file(tmp_path, written))
+    assert rollouts.camera_names == (IMAGE,)
+    (said,) = [warning for warning in rollouts.warnings if "camera" in warning]
+    assert "steps/observation/wrist_image holds neither PNG nor JPEG of 8 bits" in said
 
 
 def test_depth_is_not_a_camera(tmp_path: Path) -> None:

@@ -150,8 +150,9 @@ def test_only_frames_with_three_channels_last_are_a_camera(tmp_path: Path):
     )
     rollouts = read(hdf5.write_robomimic(tmp_path / "a.hdf5", {"demo_0": demo}))
     assert rollouts.camera_names == ("agentview_image",)
-    assert noticed(rollouts, "obs/first has shape (5, 3, 8, 8)")
-    assert noticed(rollouts, "obs/alpha has shape (5, 8, 8, 4)")
+    assert noticed(rollouts, "obs/first is (5, 3, 8, 8) uint8, not")
+    assert noticed(rollouts, "obs/alpha is (5, 8, 8, 4) uint8, not")
+    assert noticed(rollouts, "obs/float is (5, 8, 8, 3) float32, not")
     assert not noticed(rollouts, "obs/depth")
 
 

@@ -19,7 +19,13 @@ from goalward.errors import RolloutError
 from goalward.git_lfs import explained
 from goalward.rollouts.findings import Findings, some_of
 from goalward.rollouts.readers.assembly import Found, FoundEpisode, ReadOptions
-from goalward.rollouts.readers.rlds_episode import LOOKED_FOR, TERMINAL, LastRecord, read_episode
+from goalward.rollouts.readers.rlds_episode import (
+    LOOKED_FOR,
+    TERMINAL,
+    LastRecord,
+    notice_pictures_of_another_kind,
+    read_episode,
+)
 from goalward.rollouts.readers.tfrecord import Example, Record, read_records
 
 _FILE_NAME = re.compile(r"(?P<stem>.+)\.tfrecord(?:-(?P<index>\d{1,9})-of-(?P<count>\d{1,9}))?")
@@ -107,7 +113,9 @@ class _Scan:
             return
         try:
             example = Example(record.content, where)
-            self.keys = self.keys or list(example)
+            if not self.keys:
+                self.keys = list(example)
+                notice_pictures_of_another_kind(example, self._findings)
             episode = read_episode(example, record.place, self._options, self._pictures)
         except RolloutError as error:
             self._findings.leave_out(episode_id, str(error))
@@ -172,6 +180,7 @@ def _chosen_shards(path: Path, findings: Findings) -> list[_Shard]:
         shards = _shards(versions[0])
     if path.is_file():
         return shards
+    _notice_splits(shards, findings)
     for stem in dict.fromkeys(shard.stem for shard in shards):
         group = [shard for shard in shards if shard.stem == stem]
         absent = group[0].count - len(group)
@@ -180,6 +189,16 @@ def _chosen_shards(path: Path, findings: Findings) -> list[_Shard]:
                 f"{group[0].path.parent}: {absent} of {group[0].count} files of {stem} are missing"
             )
     return shards
+
+
+def _notice_splits(shards: Sequence[_Shard], findings: Findings) -> None:
+    """Episodes on which a policy was trained and others are seldom meant to be one data set."""
+    splits = list(dict.fromkeys(shard.split for shard in shards))
+    if len(splits) > 1:
+        findings.notice(
+            f"{shards[0].path.parent}: holds the splits {', '.join(splits)}, which are read as one "
+            "data set; a folder with the files of one split, or one file, is read by itself"
+        )
 
 
 def _promised_records(folder: Path, findings: Findings) -> dict[tuple[str, int], int]:

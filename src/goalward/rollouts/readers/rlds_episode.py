@@ -12,6 +12,7 @@ from PIL import Image as PillowImage
 
 from goalward.errors import RolloutError
 from goalward.rollouts.episode import FloatArray
+from goalward.rollouts.findings import Findings
 from goalward.rollouts.frames import EncodedFrames
 from goalward.rollouts.labels.evidence import Evidence, evidence_from_frames, evidence_from_value
 from goalward.rollouts.labels.outcome import SUCCESS_FIELDS
@@ -44,6 +45,7 @@ LOOKED_FOR = ", ".join((*_SUCCESS, _REWARD))
 _JPEG = b"\xff\xd8\xff"
 _PNG = b"\x89PNG\r\n\x1a\n"
 _PNG_BIT_DEPTH = 24  # position of the byte in the file
+_RAW_PICTURE = 32 * 32 * 3  # numbers
 
 
 def read_episode(
@@ -117,6 +119,26 @@ def _cameras(example: Example) -> dict[str, tuple[int, int, str]]:
             raise RolloutError(f"{example.where}: {key} holds no picture at frame {frame}")
         cameras[key] = (*_picture_size(pictures[0], f"{example.where}, {key}"), codecs[0])
     return cameras
+
+
+def notice_pictures_of_another_kind(example: Example, findings: Findings) -> None:
+    """Features that are called pictures and hold neither PNG nor JPEG."""
+    for key in example:
+        name = key.lower()
+        if not key.startswith(_OBSERVATION) or "depth" in name:
+            continue
+        if "image" not in name and "rgb" not in name:
+            continue
+        pictures = example.byte_strings(key)[:1]
+        # An embedding of an image is a few hundred numbers.
+        is_raw = example.is_numbers(key) and example.size(key) >= _RAW_PICTURE * max(
+            1, example.size("steps/is_first")
+        )
+        if is_raw or (pictures and not _codec(pictures[0])):
+            findings.notice(
+                f"{example.where}: {key} holds neither PNG nor JPEG of 8 bits: it is not used as "
+                "a camera"
+            )
 
 
 def _picture_size(picture: bytes, where: str) -> tuple[int, int]:

@@ -25,15 +25,15 @@ def choose(file: DemoFile, demos: Sequence[Demo]) -> Chosen:
 def _chosen_cameras(file: DemoFile, demos: Sequence[Demo]) -> tuple[str, ...]:
     counts = Counter(key for d in demos for key, o in d.observations.items() if o.is_camera)
     odd = {
-        key: o.shape
+        key: o
         for d in demos
         for key, o in d.observations.items()
         if o.is_image_like and key not in counts
     }
-    for key, shape in odd.items():
+    for key, o in odd.items():
         file.findings.notice(
-            f"{file.path}: obs/{printable(key)} has shape {shape}, not (frames, height, width, "
-            "3): it is not used as a camera"
+            f"{file.path}: obs/{printable(key)} is {o.shape} {o.dtype}, not (frames, height, "
+            "width, 3) uint8: it is not used as a camera"
         )
     if file.options.cameras is not None:
         return tuple(file.options.chosen_cameras(list(counts), str(file.path)))

@@ -141,7 +141,12 @@ def _read_file(
             options=options,
             findings=findings,
         )
-        return read_demos(file, sorted(_chosen_names(root, file), key=_numeric_order))
+        names = sorted(_chosen_names(root, file), key=_numeric_order)
+        if prefix and not names:
+            key = options.filter_key
+            among = "" if key is None else f" that filter key {key} names"
+            findings.notice(f"{path}: holds no episodes{among}")
+        return read_demos(file, names)
 
 
 def _chosen_names(root: Group, file: DemoFile) -> list[bytes]:

@@ -203,11 +203,11 @@ class Declared:
 
     @property
     def is_image_like(self) -> bool:
-        return self.dtype == np.uint8 and len(self.shape) == 4
+        return len(self.shape) == 4 and (self.dtype == np.uint8 or self.shape[3] == 3)
 
     @property
     def is_camera(self) -> bool:
-        return self.is_image_like and self.shape[3] == 3
+        return len(self.shape) == 4 and self.dtype == np.uint8 and self.shape[3] == 3
 
     @property
     def is_low_dimensional(self) -> bool:

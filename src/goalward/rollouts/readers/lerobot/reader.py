@@ -32,6 +32,7 @@ from goalward.rollouts.readers.lerobot.tables import EpisodeTable, FrameTables
 
 _PROPRIOCEPTION = ("observation.state", "state")
 _ACTIONS = ("action", "actions")
+_PICTURES = ("video", "image")
 
 
 def recognises(path: Path) -> bool:
@@ -41,10 +42,11 @@ def recognises(path: Path) -> bool:
 def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
     info = read_info(path)
     entries = read_episodes(path, info, findings)
+    _notice_cameras_of_another_kind(info, entries, findings)
     find_episode = by_spelling({str(e.episode_index): str(e.episode_index) for e in entries})
     reader = _Reader(
         info=info,
-        cameras=options.chosen_cameras(info.keys("video", "image"), str(path)),
+        cameras=options.chosen_cameras(info.keys(*_PICTURES), str(path)),
         success=_success_columns(options.label.success_key),
         proprioception=_proprioception_columns(info, options),
         label_files={
@@ -73,6 +75,21 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
         ),
         holds=f"The data set holds {', '.join(info.features)}.",
     )
+
+
+def _notice_cameras_of_another_kind(
+    info: Info, entries: Sequence[EpisodeEntry], findings: Findings
+) -> None:
+    """A camera whose dtype is misspelt would otherwise vanish without a word."""
+    in_videos = {camera for entry in entries[:1] for camera in entry.camera_numbers}
+    for key, feature in info.features.items():
+        shape, dtype = info.shape(key), feature.get("dtype")
+        is_picture = len(shape) == 3 and 3 in (shape[0], shape[2])
+        if dtype not in _PICTURES and (is_picture or key in in_videos):
+            findings.notice(
+                f"{info.path}: {key} looks like a camera, but its dtype is {dtype!r}, not "
+                f"{' or '.join(_PICTURES)}: it is not used"
+            )
 
 
 def _success_columns(success_key: str | None) -> list[str]:
