@@ -1,7 +1,7 @@
 """The options of every command that reads rollouts."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -43,6 +43,9 @@ class ReadArguments:
     """The subset of a robomimic file to read (a name under `mask/`)."""
     flip: Annotated[bool | None, Parameter(negative="--no-flip")] = None
     """Turn images upside down. Default: as the file says, which only LIBERO's do."""
+    match: Literal["time", "index"] = "time"
+    """How frames of a LeRobot table find their pictures in the video: by time, or in their order
+    (index) where the table keeps the times of another clock."""
     strict: Annotated[bool, Parameter(negative=())] = False
     """Fail on the first damaged episode instead of leaving it out."""
 

@@ -7,9 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from rollout_files.lerobot import decoded, make_episode, write_lerobot
+from rollout_files import hdf5
+from rollout_files.lerobot import V21_VIDEO, decoded, make_episode, write_lerobot
 
 import goalward
+from goalward import RolloutError
 
 CAMERA = "observation.images.front"
 START, END = f"videos/{CAMERA}/from_timestamp", f"videos/{CAMERA}/to_timestamp"
@@ -71,3 +73,80 @@ def test_a_camera_of_another_dtype_is_named(tmp_path: Path, version: str, dtype:
     assert rollouts.camera_names == (CAMERA,)
     said = f"observation.images.wrist looks like a camera, but its dtype is {dtype!r}, not video or"
     assert any(said in warning for warning in rollouts.warnings)
+
+
+# ---- tables with the times of another clock
+
+
+def write_wall_clock(root: Path, version: str) -> Path:
+    """Recorded at about 18.6 frames a second by the clock, played at 20."""
+    episodes = [make_episode(n, n == 9, seed=n) for n in (9, 12)]
+    write_lerobot(root, episodes, version=version, fps=20)
+    rng = np.random.default_rng(0)
+    for path in sorted((root / "data").rglob("*.parquet")):
+        table = pq.read_table(path)
+        frames = np.array(table.column("frame_index"))
+        seconds = frames / 18.6 + rng.uniform(0, 0.004, len(frames))
+        position = table.column_names.index("timestamp")
+        pq.write_table(table.set_column(position, "timestamp", pa.array(seconds)), path)
+    return root
+
+
+@pytest.mark.parametrize("version", ["v3.0", "v2.1"])
+def test_a_wall_clock_is_named_and_frames_can_be_taken_in_order(tmp_path: Path, version: str):
+    root = write_wall_clock(tmp_path, version)
+    with pytest.raises(
+        RolloutError,
+        match=r"mp4: the table has frame \d of 9 at 0\.\d+ s, where the video shows none: both "
+        r"have 9 frames, .* 18\.\d a second \(a wall clock's\?\), the video's at 20\.0; match='index'",
+    ):
+        goalward.read(root)
+    rollouts = goalward.read(root, match="index", strict=True)
+    assert rollouts.lengths.tolist() == [9, 12]
+    if version == "v3.0":
+        files = [root / f"videos/{CAMERA}/chunk-000/file-000.mp4"]
+    else:
+        template = V21_VIDEO.replace("{video_key}", CAMERA)
+        files = [root / template.format(episode_chunk=0, episode_index=i) for i in range(2)]
+    expected = [frame for file in files for frame in decoded(file)]
+    frames = [frame for episode in rollouts for frame in episode.frames("front")]
+    assert all(np.array_equal(a, b) for a, b in zip(frames, expected, strict=True))
+    prints = {episode.cameras[CAMERA].fingerprint() for episode in rollouts}
+    assert len(prints) == 2
+
+
+@pytest.mark.parametrize("version", ["v3.0", "v2.1"])
+def test_order_and_time_agree_where_the_clock_is_the_videos(tmp_path: Path, version: str):
+    episodes = [make_episode(n, n > 1, seed=n) for n in (5, 1, 7)]
+    root = write_lerobot(tmp_path, episodes, version=version)
+    by_time, by_index = goalward.read(root), goalward.read(root, match="index")
+    assert by_index.warnings == by_time.warnings
+    for one, other in zip(by_time, by_index, strict=True):
+        assert one.cameras[CAMERA].fingerprint() == other.cameras[CAMERA].fingerprint()
+
+
+def test_a_video_with_too_few_frames_has_none_to_pair(tmp_path: Path):
+    root = write_wall_clock(tmp_path, "v2.1")
+    longer = root / "data/chunk-000/episode_000001.parquet"
+    table = pq.read_table(longer)
+    # The video of the shorter episode in place of the longer one's.
+    videos = sorted(root.rglob("*.mp4"))
+    videos[1].write_bytes(videos[0].read_bytes())
+    rollouts = goalward.read(root, match="index")
+    assert (len(table), rollouts.ids) == (12, ("0",))
+    assert "frame 9 of 12 is not in the video, which holds 9 int" in rollouts.left_out[0].reason
+
+
+def test_a_part_of_a_packed_video_must_still_be_the_episodes(tmp_path: Path):
+    root = write_wall_clock(tmp_path, "v3.0")
+    edit_list(root, end=lambda ends: ends - np.array([0, 0.2]))
+    (left,) = goalward.read(root, match="index").left_out
+    assert "part of the video has 8 frames in 0.4 s, its table 12 at 20" in left.reason
+
+
+def test_only_tables_and_videos_are_matched(tmp_path: Path):
+    path = hdf5.write_robomimic(tmp_path / "a.hdf5")
+    with pytest.raises(RolloutError, match="match='index' would change nothing"):
+        goalward.read(path, match="index")
+    with pytest.raises(RolloutError, match="match='both': must be time or index"):
+        goalward.read(path, match="both")

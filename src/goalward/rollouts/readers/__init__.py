@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from goalward.errors import RolloutError
+from goalward.errors import RolloutError, argument
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import located
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.labels.outcome import LabelOptions
 from goalward.rollouts.labels.stated import Labels
 from goalward.rollouts.readers import lerobot, libero, rlds, robomimic, video_folder
-from goalward.rollouts.readers.assembly import Found, ReadOptions, assemble
+from goalward.rollouts.readers.assembly import Found, Match, ReadOptions, assemble
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,17 @@ class Format:
     recognises: Callable[[Path], bool]
     find: Callable[[Path, ReadOptions, Findings], Found]
     has_filter_keys: bool = False
+    has_timestamps: bool = False
 
 
 FORMATS = (
-    Format("lerobot", "a folder with meta/info.json", lerobot.recognises, lerobot.find),
+    Format(
+        "lerobot",
+        "a folder with meta/info.json",
+        lerobot.recognises,
+        lerobot.find,
+        has_timestamps=True,
+    ),
     Format("libero", "HDF5 as LIBERO writes it", libero.recognises, libero.find),
     Format("robomimic", "HDF5 with data/demo_0", robomimic.recognises, robomimic.find, True),
     Format("rlds", "a folder of .tfrecord files", rlds.recognises, rlds.find),
@@ -45,6 +52,7 @@ def read(
     proprioception: str | Sequence[str] | None = None,
     filter_key: str | None = None,
     flip: bool | None = None,
+    match: Match = "time",
     strict: bool = False,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Rollouts:
@@ -55,9 +63,11 @@ def read(
     `labels` and `success_key` (a column or field) say where outcomes come from when the data does
     not, or override it. Labels are a csv or json file, an outcome that holds for every episode, a
     list with one per episode in their order, or a dict by id (`{"3": True, "4": "failure"}`).
-    `horizon` is the number of frames after which the clock ran out. An episode that cannot be
-    trusted is left out and listed in `left_out`; with `strict` it is an error. `on_progress` is
-    called with how much has been read and how much there is.
+    `horizon` is the number of frames after which the clock ran out. `match="index"` pairs the
+    frames of a LeRobot table with those of its video in their order, not by time: for tables that
+    keep the times of another clock. An episode that cannot be trusted is left out and listed in
+    `left_out`; with `strict` it is an error. `on_progress` is called with how much has been read
+    and how much there is.
     """
     if not str(path):
         raise RolloutError("no path given")
@@ -68,12 +78,18 @@ def read(
         proprioception=_names(proprioception),
         filter_key=filter_key,
         flip=flip,
+        match=match,
         strict=strict,
         on_progress=on_progress,
     )
     chosen = detect(path)
     if filter_key is not None and not chosen.has_filter_keys:
         raise RolloutError(f"{path}: {chosen.name} data sets have no filter keys")
+    if match != "time" and not chosen.has_timestamps:
+        raise RolloutError(
+            f"{path}: {chosen.name} data sets have no tables of times; {argument('match', match)} "
+            "would change nothing"
+        )
     findings = Findings(strict=strict)
     try:
         found = chosen.find(path, options, findings)

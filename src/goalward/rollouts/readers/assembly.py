@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 
-from goalward.errors import RolloutError
+from goalward.errors import RolloutError, argument
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, FloatArray, first_bad_row
 from goalward.rollouts.findings import Findings, counted, some_of
@@ -16,6 +17,9 @@ from goalward.rollouts.labels.evidence import Evidence, Unlabelled
 from goalward.rollouts.labels.outcome import LAST_RESORT, LabelOptions, decide
 from goalward.rollouts.storage import Source
 
+# How frames of a table find their pictures in a video.
+Match = Literal["time", "index"]
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -23,7 +27,9 @@ class ReadOptions:
 
     `cameras` and `proprioception` choose by name (None: all cameras, the format's usual
     proprioception; empty: none). `filter_key` names a subset where the format has them. `flip`
-    turns images upside down (None: as the file says). `strict` makes damage an error.
+    turns images upside down (None: as the file says). `match` pairs the frames of a table with
+    those of its video by time or, where the table keeps the times of another clock, in their order
+    ("index"). `strict` makes damage an error.
     `on_progress` is called with how much has been read and how much there is.
     """
 
@@ -32,8 +38,14 @@ class ReadOptions:
     proprioception: tuple[str, ...] | None = None
     filter_key: str | None = None
     flip: bool | None = None
+    match: Match = "time"
     strict: bool = False
     on_progress: Callable[[int, int], None] = lambda done, total: None
+
+    def __post_init__(self) -> None:
+        if self.match not in get_args(Match):
+            kinds = " or ".join(get_args(Match))
+            raise RolloutError(f"{argument('match', self.match)}: must be {kinds}")
 
     def chosen_cameras(self, names: Sequence[str], where: str) -> list[str]:
         """Those of the recorded cameras that the user wants, in the user's order."""

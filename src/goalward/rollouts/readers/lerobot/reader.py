@@ -25,10 +25,11 @@ from goalward.rollouts.labels.outcome import (
 )
 from goalward.rollouts.readers.assembly import Found, FoundEpisode, ReadOptions, no_proprioception
 from goalward.rollouts.readers.lerobot.episode_list import EpisodeEntry, read_episodes, read_tasks
-from goalward.rollouts.readers.lerobot.frames import Videos, image_frames, overlapping
+from goalward.rollouts.readers.lerobot.images import image_frames
 from goalward.rollouts.readers.lerobot.info import Info, read_info
 from goalward.rollouts.readers.lerobot.paths import DATA_TEMPLATES, locate
 from goalward.rollouts.readers.lerobot.tables import EpisodeTable, FrameTables
+from goalward.rollouts.readers.lerobot.videos import Videos, overlapping
 
 _PROPRIOCEPTION = ("observation.state", "state")
 _ACTIONS = ("action", "actions")
@@ -56,7 +57,7 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
         },
         tasks=read_tasks(path),
         success_key=options.label.success_key,
-        videos=Videos(path, info, findings, overlapping(entries, info)),
+        videos=Videos(path, info, findings, options.match, overlapping(entries, info)),
     )
     episodes: list[FoundEpisode] = []
     groups = _by_data_file(path, info, entries, findings)

@@ -1,9 +1,8 @@
-"""The pictures of a LeRobot data set: episodes inside video files, or images inside tables."""
+"""The videos of a LeRobot data set: the frames of an episode inside a file of several."""
 
 # pyright: standard
-# (pyarrow ships no type stubs)
+# (json gives untyped values; they are checked here at run time)
 
-import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,16 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from goalward.errors import RolloutError
+from goalward.errors import RolloutError, argument
 from goalward.rollouts.findings import Findings, counted, some_of
-from goalward.rollouts.frames import EncodedFrames, FrameSource
+from goalward.rollouts.frames import FrameSource
+from goalward.rollouts.readers.assembly import Match
 from goalward.rollouts.readers.lerobot.episode_list import EpisodeEntry
 from goalward.rollouts.readers.lerobot.info import Info
-from goalward.rollouts.readers.lerobot.paths import VIDEO_TEMPLATES, is_inside, locate
-from goalward.rollouts.readers.lerobot.tables import EpisodeTable
+from goalward.rollouts.readers.lerobot.paths import VIDEO_TEMPLATES, locate
 from goalward.rollouts.video.index import TURNED, VideoIndex, read_index
 from goalward.rollouts.video.reading import VideoFrames
 
@@ -32,6 +29,7 @@ class Videos:
     root: Path
     info: Info
     findings: Findings
+    match: Match = "time"
     contested: frozenset[tuple[str, int]] = frozenset()
     indices: dict[Path, VideoIndex | RolloutError] = field(default_factory=dict)
     longer: dict[str, list[str]] = field(default_factory=dict)
@@ -39,7 +37,7 @@ class Videos:
     def clip(
         self, entry: EpisodeEntry, camera: str, times_s: npt.NDArray[np.float64]
     ) -> FrameSource:
-        """The frames of one episode at its times; RolloutError if one is not in the file."""
+        """The frames of one episode, at its times or in order; RolloutError if one is missing."""
         numbers = entry.camera_numbers.get(camera, entry.numbers)
         path, as_declared = locate(
             self.root, self.info.video_path, VIDEO_TEMPLATES, numbers, video_key=camera
@@ -55,19 +53,20 @@ class Videos:
         if (camera, entry.episode_index) in self.contested:
             raise RolloutError(f"{path}: another episode claims the same part of the video")
         start_s, end_s = entry.window_s.get(camera, (0.0, None))
-        wanted = start_s + times_s
-        missing = _first_missing(index, wanted, 0.25 / self.info.fps)
+        tolerance_s = 0.25 / self.info.fps
+        wanted, fps = start_s + times_s, self.info.fps
+        if self.match == "index":
+            wanted, fps = _in_order(path, index, start_s - tolerance_s, len(times_s), fps)
+        missing = _first_missing(index, wanted, tolerance_s)
         if missing is not None:
-            raise RolloutError(
-                f"{path}: frame {missing} of {len(wanted)} is not in the video, which holds "
-                f"{index.num_intact} intact frames"
-            )
+            shown = _shown(index, start_s - tolerance_s, end_s)
+            raise RolloutError(_no_frame(path, index, shown, wanted, missing))
         if end_s is not None:
             self._check_window(path, index, (start_s, end_s), wanted)
         if not self.info.packs_episodes and index.num_frames > len(wanted):
             self.longer.setdefault(camera, []).append(str(entry.episode_index))
         return VideoFrames(
-            path, wanted, self.info.fps, height=index.height, width=index.width, codec=index.codec
+            path, wanted, fps, height=index.height, width=index.width, codec=index.codec
         )
 
     def _check_window(
@@ -121,7 +120,8 @@ class Videos:
         for camera, episodes in self.longer.items():
             self.findings.damage(
                 f"{camera}: the video is longer than the table in {counted(episodes)} "
-                f"({some_of(episodes)}); frames are matched by time, what is left over is not used"
+                f"({some_of(episodes)}); frames are matched by {self.match}, what is left over is "
+                "not used"
             )
 
 
@@ -142,6 +142,54 @@ def overlapping(entries: Sequence[EpisodeEntry], info: Info) -> frozenset[tuple[
     return frozenset(found)
 
 
+def _in_order(
+    path: Path, index: VideoIndex, from_s: float, num_frames: int, fps: float
+) -> tuple[npt.NDArray[np.float64], float]:
+    """The times of the frames from here on, one by one, and a rate that tells them apart."""
+    first = int(np.searchsorted(index.timestamps, from_s))
+    times = index.timestamps[first : first + num_frames]
+    if len(times) < num_frames:
+        raise RolloutError(
+            f"{path}: frame {len(times)} of {num_frames} is not in the video, which holds "
+            f"{index.num_intact} intact frames"
+        )
+    spacing = np.diff(times)
+    if (spacing <= 0).any():
+        raise RolloutError(f"{path}: the times of the video's frames do not increase")
+    return times, max(fps, 1 / float(spacing.min())) if len(spacing) else fps
+
+
+def _shown(index: VideoIndex, from_s: float, end_s: float | None) -> npt.NDArray[np.float64]:
+    """The times of the intact frames in a part of the video."""
+    times = index.timestamps[: index.num_intact]
+    return times[(times >= from_s) & (times < (np.inf if end_s is None else end_s))]
+
+
+def _no_frame(
+    path: Path,
+    index: VideoIndex,
+    shown: npt.NDArray[np.float64],
+    wanted: npt.NDArray[np.float64],
+    missing: int,
+) -> str:
+    """Why a frame of the table has no picture: the file is cut, or the two keep other times."""
+    if len(shown) != len(wanted) or shown[-1] <= shown[0]:
+        return (
+            f"{path}: frame {missing} of {len(wanted)} is not in the video, which holds "
+            f"{index.num_intact} intact frames"
+        )
+    return (
+        f"{path}: the table has frame {missing} of {len(wanted)} at {wanted[missing]:.3f} s, where "
+        f"the video shows none: both have {len(wanted)} frames, but the table's timestamps come at "
+        f"{_rate(wanted):.1f} a second (a wall clock's?), the video's at {_rate(shown):.1f}; "
+        f"{argument('match', 'index')} pairs them in order"
+    )
+
+
+def _rate(times_s: npt.NDArray[np.float64]) -> float:
+    return (len(times_s) - 1) / float(times_s[-1] - times_s[0])
+
+
 def _first_missing(
     index: VideoIndex, wanted: npt.NDArray[np.float64], tolerance_s: float
 ) -> int | None:
@@ -151,88 +199,3 @@ def _first_missing(
     found = position < len(shown)
     found[found] = shown[position[found]] <= wanted[found] + tolerance_s
     return None if found.all() else int(np.flatnonzero(~found)[0])
-
-
-def image_frames(path: Path, camera: str, table: EpisodeTable, info: Info) -> EncodedFrames:
-    """Pictures stored in the cells of the frame table."""
-    _check_images(path, camera, table.rows, info.root)
-    shape = info.shape(camera)
-    channels_first = len(shape) == 3 and shape[0] in (1, 3) and shape[2] not in (1, 3)
-    height, width = (0, 0) if len(shape) != 3 else shape[1:] if channels_first else shape[:2]
-    return EncodedFrames(
-        load=lambda: _encoded_images(path, camera, table.rows, info.root),
-        num_frames=table.num_frames,
-        where=f"{path}, {camera}",
-        height=height,
-        width=width,
-        codec="png",
-    )
-
-
-def _check_images(path: Path, camera: str, rows: npt.NDArray[np.int64], root: Path) -> None:
-    """That every cell has its picture, by the file's statistics where they say so."""
-    if _num_empty(path, camera) == 0:
-        return
-    for cell in _cells(path, camera, rows):
-        if isinstance(cell, dict) and not isinstance(cell.get("bytes"), bytes):
-            relative = cell.get("path")
-            if isinstance(relative, str) and is_inside(relative) and (root / relative).is_file():
-                continue
-            raise RolloutError(f"{root / str(relative)}: the image is missing")
-        if not isinstance(cell, dict | bytes):
-            raise RolloutError(f"{path}: {camera} has empty cells")
-
-
-@functools.lru_cache(maxsize=1024)
-def _num_empty(path: Path, camera: str) -> int | None:
-    """Cells of an image column without bytes, by the file's own statistics; None: not known."""
-    try:
-        metadata = pq.read_metadata(path)
-        total = 0
-        for group in range(metadata.num_row_groups):
-            for position in range(metadata.num_columns):
-                column = metadata.row_group(group).column(position)
-                if column.path_in_schema in (camera, f"{camera}.bytes"):
-                    if column.statistics is None or not column.statistics.has_null_count:
-                        return None
-                    total += column.statistics.null_count
-        return total
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise RolloutError(f"{path}: not a readable parquet file ({error})") from error
-
-
-def _encoded_images(
-    path: Path, camera: str, rows: npt.NDArray[np.int64], root: Path
-) -> list[bytes]:
-    """The stored pictures in these rows."""
-    return [_image_bytes(cell, path, root) for cell in _cells(path, camera, rows)]
-
-
-def _cells(path: Path, camera: str, rows: npt.NDArray[np.int64]) -> list[object]:
-    """The cells in these rows; only the row groups that hold them are read."""
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            counts = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-            ends = np.cumsum(counts)
-            groups = np.unique(np.searchsorted(ends, rows, side="right"))
-            table = file.read_row_groups(groups.tolist(), columns=[camera])
-            kept = np.flatnonzero(np.isin(np.repeat(np.arange(len(counts)), counts), groups))
-            return table.column(camera).take(pa.array(np.searchsorted(kept, rows))).to_pylist()
-    except (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError) as error:
-        raise RolloutError(f"{path}: images of {camera} cannot be read ({error})") from error
-
-
-def _image_bytes(cell: object, path: Path, root: Path) -> bytes:
-    """A cell is a struct of the picture's bytes and, in older files, a path to it instead."""
-    if isinstance(cell, bytes):
-        return cell
-    if isinstance(cell, dict):
-        if isinstance(cell.get("bytes"), bytes):
-            return cell["bytes"]
-        relative = cell.get("path")
-        if isinstance(relative, str) and is_inside(relative):
-            try:
-                return (root / relative).read_bytes()
-            except OSError as error:
-                raise RolloutError(f"{root / relative}: the image is missing ({error})") from error
-    raise RolloutError(f"{path}: holds neither an image nor a path to one")
