@@ -12,6 +12,9 @@ from goalward.rollouts.findings import LeftOut
 
 IndexArray = npt.NDArray[np.int64]
 
+# No count of frames, and exact as a float.
+_LARGEST = 2**53
+
 
 @dataclass(frozen=True)
 class Source:
@@ -53,6 +56,31 @@ def check_features(features: FloatArray, episodes: Sequence[Episode], lengths: I
         raise RolloutError(
             f"episode {episodes[index].id}: features hold NaN or infinity at frame {frame}"
         )
+
+
+def whole_numbers(values: npt.ArrayLike, what: str) -> IndexArray:
+    """A list of whole numbers, as integers or as floats that are whole.
+
+    >>> whole_numbers([3.0, 5.0], "episode_ends")
+    array([3, 5])
+    >>> whole_numbers([3, 6.4], "episode_ends")
+    Traceback (most recent call last):
+    ...
+    goalward.errors.RolloutError: episode_ends must hold whole numbers, got 6.4
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise RolloutError(f"{what} must be a list of whole numbers ({error})") from error
+    if array.ndim != 1:
+        raise RolloutError(f"{what} must be a list of whole numbers, got shape {array.shape}")
+    if len(array) and array.dtype.kind not in "iuf":
+        raise RolloutError(f"{what} must hold whole numbers, got {array.tolist()[0]!r}")
+    array = array if len(array) else np.zeros(0, np.int64)
+    is_whole = (array == np.trunc(array)) & (array > -_LARGEST) & (array < _LARGEST)
+    if not is_whole.all():
+        raise RolloutError(f"{what} must hold whole numbers, got {array[~is_whole][0]}")
+    return array.astype(np.int64)
 
 
 def check_unique_ids(episodes: Sequence[Episode]) -> None:

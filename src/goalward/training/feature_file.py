@@ -14,24 +14,39 @@ Written with `np.savez` (not compressed) the features are mapped, not read: a fi
 memory works.
 """
 
-import struct
+import tokenize
 import zipfile
-from collections.abc import Callable
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, RolloutError
 from goalward.files import written_whole
 from goalward.git_lfs import explained
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
-from goalward.rollouts.storage import Source
+from goalward.rollouts.storage import Source, whole_numbers
+from goalward.training.npz_arrays import read_npz
 
 _WANTED = ("features", "episode_ends", "outcomes")
-_LOCAL_HEADER_BYTES = 30
+# What zipfile and numpy raise on damaged files; encrypted ones are a RuntimeError.
+_BROKEN = (
+    OSError,
+    ValueError,
+    TypeError,
+    EOFError,
+    LookupError,
+    ArithmeticError,
+    RuntimeError,
+    MemoryError,
+    SyntaxError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def write_features(path: str | Path, rollouts: Rollouts) -> None:
@@ -59,86 +74,74 @@ def read_features(path: str | Path) -> Rollouts:
     if not zipfile.is_zipfile(path):
         raise GoalwardError(explained(path, "is not a feature file (.npz)"))
     try:
-        with np.load(path, allow_pickle=False) as file:
-            missing = [name for name in _WANTED if name not in file.files]
-            if missing:
-                raise GoalwardError(
-                    f"{path}: holds no {', '.join(missing)}; a feature file has "
-                    f"{', '.join(_WANTED)}, and perhaps goal_frames, ids, tasks, layout"
-                )
-            arrays = {name: file[name] for name in file.files if name != "features"}
-            features = _mapped(path, "features.npy")
-            if features is None:
-                features = file["features"]
-    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        arrays = read_npz(path, mapped="features")
+    except _BROKEN as error:
         raise GoalwardError(f"{path}: cannot be read as a feature file ({error})") from error
-    return _rollouts(path, features, arrays)
+    missing = [name for name in _WANTED if name not in arrays]
+    if missing:
+        raise GoalwardError(
+            f"{path}: holds no {', '.join(missing)}; a feature file has "
+            f"{', '.join(_WANTED)}, and perhaps goal_frames, ids, tasks, layout"
+        )
+    try:
+        return _rollouts(path, arrays.pop("features"), arrays)
+    except RolloutError as error:
+        raise RolloutError(f"{path}: {error}") from error
 
 
 def _rollouts(
     path: Path, features: npt.NDArray[Any], arrays: dict[str, npt.NDArray[Any]]
 ) -> Rollouts:
-    ends = np.asarray(arrays["episode_ends"], dtype=np.int64)
+    ends = whole_numbers(arrays["episode_ends"], "episode_ends")
     lengths = np.diff(ends, prepend=0)
     count = len(ends)
     if features.ndim != 2 or count == 0 or ends[-1] != len(features):
-        raise GoalwardError(
-            f"{path}: features have shape {features.shape}, the last episode ends at "
+        raise RolloutError(
+            f"features have shape {features.shape}, the last episode ends at "
             f"{ends[-1] if count else 0}"
         )
+    if features.dtype.kind not in "biuf":
+        raise RolloutError(f"features are {features.dtype}, not numbers")
     if features.dtype not in (np.float16, np.float32):
-        features = features.astype(np.float32)
-    try:
-        outcomes = [Outcome(str(text)) for text in arrays["outcomes"]]
-    except ValueError as error:
-        raise GoalwardError(f"{path}: {error}") from error
-    goals = arrays.get("goal_frames", np.full(count, -1)).tolist()
-    ids = [str(name) for name in arrays.get("ids", np.arange(count))]
-    tasks = [str(task) for task in arrays.get("tasks", np.full(count, ""))]
-    for name, given in (
-        ("outcomes", outcomes),
-        ("goal_frames", goals),
-        ("ids", ids),
-        ("tasks", tasks),
-    ):
+        with np.errstate(over="ignore"):  # too large becomes infinite and is found as such
+            features = features.astype(np.float32)
+    goals = whole_numbers(arrays.get("goal_frames", np.full(count, -1)), "goal_frames")
+    words = {
+        "outcomes": _texts(arrays["outcomes"], "outcomes"),
+        "ids": _texts(arrays.get("ids", np.arange(count)), "ids"),
+        "tasks": _texts(arrays.get("tasks", np.full(count, "")), "tasks"),
+    }
+    for name, given in (*words.items(), ("goal_frames", goals)):
         if len(given) != count:
-            raise GoalwardError(f"{path}: {name} has {len(given)} entries for {count} episodes")
+            raise RolloutError(f"{name} has {len(given)} entries for {count} episodes")
+    try:
+        outcomes = [Outcome(text) for text in words["outcomes"]]
+    except ValueError as error:
+        raise RolloutError(str(error)) from error
 
     def goal(index: int) -> int | None:
+        if goals[index] < -1:
+            raise RolloutError(f"goal_frames holds {goals[index]}; -1 is none")
         if outcomes[index] is not Outcome.SUCCESS:
             return None
         return int(goals[index]) if goals[index] >= 0 else int(lengths[index]) - 1
 
     episodes = [
-        Episode(ids[i], int(lengths[i]), outcomes[i], goal_frame=goal(i), task=tasks[i])
+        Episode(
+            words["ids"][i],
+            int(lengths[i]),
+            outcomes[i],
+            goal_frame=goal(i),
+            task=words["tasks"][i],
+        )
         for i in range(count)
     ]
     source = Source(format="features", path=str(path), label_source="outcomes")
-    layout = str(arrays.get("layout", ""))
-    return Rollouts(episodes, features=features, feature_layout=layout, sources=[source])
+    layout = _texts(arrays.get("layout", np.array("")).reshape(-1)[:1], "layout")
+    return Rollouts(episodes, features=features, feature_layout="".join(layout), sources=[source])
 
 
-def _mapped(path: Path, member: str) -> npt.NDArray[Any] | None:
-    """An array of an .npz file as a memory map; None where it is compressed."""
-    with zipfile.ZipFile(path) as archive:
-        entry = archive.getinfo(member)
-        if entry.compress_type != zipfile.ZIP_STORED:
-            return None
-    with path.open("rb") as file:
-        file.seek(entry.header_offset)
-        header = file.read(_LOCAL_HEADER_BYTES)
-        # The last two fields of a zip's local header: lengths of the name and the extra field.
-        name_bytes, extra_bytes = struct.unpack("<HH", header[26:30])
-        file.seek(name_bytes + extra_bytes, 1)
-        major, _ = np.lib.format.read_magic(file)
-        read_header: Callable[..., Any] = (
-            np.lib.format.read_array_header_1_0
-            if major == 1
-            else np.lib.format.read_array_header_2_0
-        )
-        shape, fortran_order, dtype = read_header(file)
-        offset = file.tell()
-    if dtype.hasobject or 0 in shape:
-        return None
-    order = "F" if fortran_order else "C"
-    return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
+def _texts(array: npt.NDArray[Any], name: str) -> list[str]:
+    if array.ndim != 1:
+        raise RolloutError(f"{name} must be one text per episode, got shape {array.shape}")
+    return [str(text) for text in array]

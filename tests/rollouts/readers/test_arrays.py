@@ -318,3 +318,22 @@ def test_goal_frames_must_fit():
         from_arrays([np.zeros((2, 1))], [False], goal_frames=[1])
     with pytest.raises(RolloutError, match="whole numbers"):
         from_arrays([np.zeros((3, 1))], [True], goal_frames=[1.7])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"episode_ends": [3, 6.4]}, "episode_ends must hold whole numbers, got 6.4"),
+        ({"episode_ends": [3, np.nan]}, "episode_ends must hold whole numbers, got nan"),
+        ({"episode_ends": [[3, 6]]}, r"episode_ends must be a list .*, got shape \(1, 2\)"),
+        ({"episode_ends": [[3], [1, 6]]}, "episode_ends must be a list of whole numbers"),
+        ({"episode_ends": ["3", "6"]}, "episode_ends must hold whole numbers, got '3'"),
+        ({"goal_frames": [1.7, None]}, "goal_frames must hold whole numbers, got 1.7"),
+        ({"goal_frames": [np.nan, None]}, "goal_frames must hold whole numbers, got nan"),
+        ({"goal_frames": ["first", None]}, "goal_frames must hold whole numbers, got 'first'"),
+    ],
+)
+def test_positions_are_whole_numbers(given, message):
+    arguments = {"episode_ends": [3, 6], "success": [True, False], **given}
+    with pytest.raises(RolloutError, match=message):
+        from_arrays(np.zeros((6, 2)), **arguments)

@@ -12,7 +12,7 @@ from goalward.rollouts.episode import Episode, FloatArray, Outcome
 from goalward.rollouts.frames import ArrayFrames, Image
 from goalward.rollouts.readers.assembly import no_proprioception
 from goalward.rollouts.readers.generated_frames import FrameFile, KeptClip
-from goalward.rollouts.storage import IndexArray, Source
+from goalward.rollouts.storage import IndexArray, Source, whole_numbers
 
 # One array over all episodes, or one per episode.
 Numbers = npt.ArrayLike | Iterable[npt.ArrayLike]
@@ -124,8 +124,8 @@ def _flat(
 
 
 def _lengths(what: str, num_rows: int, episode_ends: npt.ArrayLike) -> IndexArray:
-    ends = np.asarray(episode_ends, dtype=np.int64)
-    if ends.ndim != 1 or len(ends) == 0 or ends[-1] != num_rows:
+    ends = whole_numbers(episode_ends, "episode_ends")
+    if len(ends) == 0 or ends[-1] != num_rows:
         raise RolloutError(
             f"the last episode must end at the last of the {num_rows} rows of {what}"
         )
@@ -245,6 +245,4 @@ def _as_bool(value: object) -> bool:
 def _goal(goal_frame: int | None, outcome: Outcome, num_frames: int) -> int | None:
     if goal_frame is None or goal_frame == -1:
         return num_frames - 1 if outcome is Outcome.SUCCESS else None
-    if goal_frame != int(goal_frame):
-        raise RolloutError(f"goal_frames must be whole numbers, got {goal_frame}")
-    return int(goal_frame)
+    return int(whole_numbers([goal_frame], "goal_frames")[0])
