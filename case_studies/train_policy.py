@@ -1,6 +1,6 @@
 """Train the diffusion policy of a case study on demonstrations.
 
-    python case_studies/square/train_policy.py demos.npz --out policy.safetensors [--demos 100]
+    python case_studies/train_policy.py demos.npz --out policy.safetensors [--demos 100]
 
 The demonstrations are an .npz file with `observations` (frames, size), `actions` (frames, size)
 and `episode_ends`. AdamW, a cosine learning rate after a short warm-up, and an exponential moving

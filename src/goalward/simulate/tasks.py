@@ -54,8 +54,10 @@ def find_task(name: str) -> SimulatedTask:
     return TASKS[name]
 
 
-# The learned policy of the square task; case_studies/square/README.md says how it was trained.
-SQUARE_WEIGHTS = Path(__file__).parent / "policies" / "weights" / "square_diffusion.safetensors"
+# Learned policies; the README.md of each task's case study says how its own was trained.
+_WEIGHTS = Path(__file__).parent / "policies" / "weights"
+SQUARE_WEIGHTS = _WEIGHTS / "square_diffusion.safetensors"
+PICK_WEIGHTS = _WEIGHTS / "pick_diffusion.safetensors"
 
 
 def _diffusion(weights: Path) -> Policy[Any]:
@@ -170,7 +172,10 @@ TASKS: dict[str, SimulatedTask] = {
             time_out=250,
             standard_horizon=200,
             make_world=_pick_world,
-            policies=_named(_pick_script, "retry", "no-retry", "clean"),
+            policies={
+                **_named(_pick_script, "retry", "no-retry", "clean"),
+                "diffusion": partial(_diffusion, PICK_WEIGHTS),
+            },
         ),
         SimulatedTask(
             name="cloth",

