@@ -204,3 +204,22 @@ def test_output_into_a_closed_pipe(data_set: Path):
     )
     assert result.stdout == "{\n"
     assert result.stderr == ""
+
+
+def test_a_feature_file(tmp_path: Path):
+    path = tmp_path / "features.npz"
+    arrays = {"episode_ends": [3, 5], "outcomes": ["success", "failure"], "layout": "forces"}
+    np.savez(path, features=np.zeros((5, 4), np.float32), **arrays)
+    result = goalward("inspect", path)
+    assert result.returncode == 0
+    for line in ("2: 1 success, 1 failure", "4 numbers per frame: forces", "2 to 3 frames"):
+        assert line in result.stdout
+    facts = json.loads(goalward("inspect", path, "--json").stdout)
+    assert (facts["format"], facts["features"], facts["feature_layout"]) == (
+        "features",
+        4,
+        "forces",
+    )
+    refused = goalward("inspect", path, "--labels", "success")
+    assert refused.returncode != 0
+    assert "--labels would change nothing" in refused.stderr

@@ -139,6 +139,16 @@ def test_features_that_were_there_stay(cache: Path):
     )
 
 
+def test_features_from_arrays_stay():
+    films = [list(episode.frames("front")) for episode in ROLLOUTS]
+    parts = np.split(FORCES, np.cumsum(ROLLOUTS.lengths)[:-1])
+    given = goalward.from_arrays(
+        parts, list(ROLLOUTS.success), images={"view.front": [np.stack(film) for film in films]}
+    )
+    expected = np.concatenate([camera("view.front"), FORCES], axis=1)
+    assert np.array_equal(features(given), expected)
+
+
 def test_features_that_were_there_follow_their_episodes():
     """Views, episodes left out and several observations move them along with the frames."""
     given = ROLLOUTS.with_features(FORCES)

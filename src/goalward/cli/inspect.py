@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from goalward.cli.console import error_console, output_console, plain
+from goalward.cli.evaluate import given
 from goalward.cli.read_arguments import ReadArguments
 from goalward.files import written_whole
 from goalward.progress import progress_bar
@@ -39,8 +40,9 @@ def inspect_command(
     """Show what a data set of rollouts holds, before anything is learned from it.
 
     Reads LeRobot (v3.0, v2.x), robomimic and Isaac Lab HDF5, LIBERO HDF5, folders of rollout
-    videos (openpi, OpenVLA, lerobot-eval, or a csv of path,success) and RLDS. The format is
-    found by looking. No frame is decoded unless `--frames` asks for a picture.
+    videos (openpi, OpenVLA, lerobot-eval, or a csv of path,success), RLDS, and feature files
+    (.npz). The format is found by looking. No frame is decoded unless `--frames` asks for a
+    picture.
 
     Examples:
 
@@ -52,7 +54,7 @@ def inspect_command(
     Parameters
     ----------
     path
-        A folder or file of rollouts.
+        A folder or file of rollouts, or a feature file (.npz).
     json_output
         Print the facts as JSON and nothing else.
     episodes
@@ -60,7 +62,7 @@ def inspect_command(
     frames
         Draw a contact sheet into this file (png or jpg).
     """
-    rollouts = reading.read(path)
+    rollouts = _read(path, reading)
     from goalward.rollouts.inspection import inspect
 
     facts = inspect(rollouts)
@@ -76,6 +78,12 @@ def inspect_command(
             _print_episodes(rollouts, console)
     if frames is not None:
         _draw(rollouts, frames, error_console())
+
+
+def _read(path: str, reading: ReadArguments) -> Rollouts:
+    from goalward.runs.inputs import is_feature_file, read_input
+
+    return read_input(path, given(reading), {}) if is_feature_file(path) else reading.read(path)
 
 
 def _print_facts(facts: Inspection, console: Console) -> None:
@@ -110,6 +118,9 @@ def _print_facts(facts: Inspection, console: Console) -> None:
         table.add_row("camera", plain(f"{camera.name}  {sizes}  {', '.join(camera.codecs)}"))
     if not facts.cameras:
         table.add_row("camera", "none")
+    if facts.features:
+        what = f": {facts.feature_layout}" if facts.feature_layout else ""
+        table.add_row("features", plain(f"{facts.features} numbers per frame{what}"))
     table.add_row("proprioception", f"{facts.proprioception} numbers per frame")
     table.add_row("action", f"{facts.actions} numbers per frame")
     table.add_row("label source", plain(facts.label_source))

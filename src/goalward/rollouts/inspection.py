@@ -63,6 +63,8 @@ class Inspection:
     cameras: tuple[CameraFacts, ...]
     proprioception: int
     actions: int
+    features: int
+    feature_layout: str
     label_source: str
     warnings: tuple[str, ...]
     left_out: tuple[LeftOut, ...]
@@ -102,6 +104,9 @@ def inspect(rollouts: Rollouts) -> Inspection:
         cameras=_camera_facts(rollouts),
         proprioception=rollouts.proprioception.shape[1],
         actions=max(episode.action_size for episode in rollouts),
+        # Of the first episode: those of all may have to be put together first.
+        features=0 if (first := rollouts[:1].features) is None else first.shape[1],
+        feature_layout=rollouts.feature_layout,
         label_source=", ".join(dict.fromkeys(s.label_source for s in rollouts.sources)),
         warnings=rollouts.warnings,
         left_out=rollouts.left_out,

@@ -75,6 +75,23 @@ def test_a_camera_of_another_dtype_is_named(tmp_path: Path, version: str, dtype:
     assert any(said in warning for warning in rollouts.warnings)
 
 
+@pytest.mark.parametrize(
+    ("declared", "codec"), [("mp4v", "mpeg4"), ("avc1", "h264"), ("AV1", "av1")]
+)
+def test_two_names_of_one_codec_are_no_difference(tmp_path: Path, declared: str, codec: str):
+    options = {} if codec == "mpeg4" else None
+    root = write_lerobot(
+        tmp_path, [make_episode(5), make_episode(6, False)], codec=codec, video_options=options
+    )
+    path = root / "meta" / "info.json"
+    info = json.loads(path.read_text())
+    info["features"][CAMERA]["info"]["video.codec"] = declared
+    path.write_text(json.dumps(info))
+    rollouts = goalward.read(root)
+    assert rollouts[0].cameras[CAMERA].codec == codec
+    assert rollouts.warnings == ()
+
+
 # ---- tables with the times of another clock
 
 

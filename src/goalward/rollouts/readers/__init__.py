@@ -7,11 +7,15 @@ from pathlib import Path
 from goalward.errors import RolloutError, argument
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import located
-from goalward.rollouts.findings import Findings
+from goalward.rollouts.findings import Findings, some_of
 from goalward.rollouts.labels.outcome import LabelOptions
 from goalward.rollouts.labels.stated import Labels
 from goalward.rollouts.readers import lerobot, libero, rlds, robomimic, video_folder
 from goalward.rollouts.readers.assembly import Found, Match, ReadOptions, assemble
+
+# How far and how wide to look for data sets in a folder that is none.
+_LOOK_BELOW = 3
+_MOST_FOLDERS = 300
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,48 @@ def detect(path: Path) -> Format:
                 return candidate
         if path.is_dir() and not any(path.iterdir()):
             raise RolloutError(f"{path}: the folder is empty")
+        below = _data_sets_below(path)
     except OSError as error:
         raise RolloutError(f"{path}: cannot be read ({error})") from error
+    if below:
+        there = some_of([f"{folder} ({name})" for folder, name in below])
+        raise RolloutError(f"{path}: is not a data set itself, but holds some; point at {there}")
     known = "; ".join(f"{candidate.name}: {candidate.looks_like}" for candidate in FORMATS)
-    raise RolloutError(f"{path}: not a known format of rollouts. Known are {known}")
+    raise RolloutError(
+        f"{path}: not a known format of rollouts. Known are {known}. For everything else there is "
+        "goalward.from_arrays in Python; its features go into a file (.npz) with "
+        "goalward.write_features, which goalward.read_features reads"
+    )
+
+
+def _data_sets_below(path: Path) -> list[tuple[Path, str]]:
+    """The folders in this one that are data sets, each with its format."""
+    found: list[tuple[Path, str]] = []
+    folders = [(path, 0)]
+    # The list grows on the way: folders on top first.
+    for folder, depth in folders:
+        if depth == _LOOK_BELOW or len(folders) > _MOST_FOLDERS:
+            continue
+        for entry in _folders_in(folder):
+            name = _format_name(entry)
+            if name is None:
+                folders.append((entry, depth + 1))
+            else:
+                found.append((entry, name))
+    return found
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    """Those that can be looked into; hidden ones are caches."""
+    try:
+        entries = sorted(folder.iterdir()) if folder.is_dir() else []
+    except OSError:
+        return []
+    return [entry for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
+
+
+def _format_name(folder: Path) -> str | None:
+    try:
+        return next((known.name for known in FORMATS if known.recognises(folder)), None)
+    except (OSError, RolloutError):
+        return None

@@ -13,9 +13,19 @@ import numpy.typing as npt
 
 from goalward.errors import RolloutError
 from goalward.rollouts.video.container import container_of
-from goalward.rollouts.video.mp4_tables import SampleTables, read_tables
+from goalward.rollouts.video.mp4_tables import CODEC_NAMES, SampleTables, read_tables
 
 _DECODER_CODECS = {"libdav1d": "av1", "libaom-av1": "av1", "libvpx-vp9": "vp9"}
+# Other names of codecs: of MP4 files, of encoders, of people.
+_ALIASES = {
+    **{name.decode(): codec for name, codec in CODEC_NAMES.items()},
+    **_DECODER_CODECS,
+    "avc": "h264",
+    "libx264": "h264",
+    "h265": "hevc",
+    "libx265": "hevc",
+    "libsvtav1": "av1",
+}
 TURNED = "the video says to turn its pictures when shown; frames are used as they are stored"
 
 
@@ -39,6 +49,15 @@ class VideoIndex:
     @property
     def num_frames(self) -> int:
         return len(self.timestamps)
+
+
+def usual_codec_name(name: str) -> str:
+    """What FFmpeg calls a codec, whatever a data set calls it.
+
+    >>> usual_codec_name("mp4v"), usual_codec_name("H265"), usual_codec_name("av1")
+    ('mpeg4', 'hevc', 'av1')
+    """
+    return _ALIASES.get(name.lower(), name.lower())
 
 
 def read_index(path: Path) -> VideoIndex:

@@ -18,7 +18,7 @@ from goalward.rollouts.readers.assembly import Match
 from goalward.rollouts.readers.lerobot.episode_list import EpisodeEntry
 from goalward.rollouts.readers.lerobot.info import Info
 from goalward.rollouts.readers.lerobot.paths import VIDEO_TEMPLATES, locate
-from goalward.rollouts.video.index import TURNED, VideoIndex, read_index
+from goalward.rollouts.video.index import TURNED, VideoIndex, read_index, usual_codec_name
 from goalward.rollouts.video.reading import VideoFrames
 
 
@@ -105,7 +105,7 @@ class Videos:
         feature = self.info.features[camera]
         details = feature.get("info") or feature.get("video_info") or {}
         declared = details.get("video.codec") if isinstance(details, dict) else None
-        if declared is not None and declared != index.codec:
+        if declared is not None and usual_codec_name(str(declared)) != index.codec:
             self.findings.notice(
                 f"{camera}: info.json declares codec {declared}, the files hold {index.codec}"
             )
