@@ -34,9 +34,7 @@ simulators: $(VENV)/simulators  ## add mujoco, robosuite and metaworld, which `g
 install: $(VENV)/installed  ## create .venv and install goalward into it
 
 demo: install  ## evaluate a policy on the rollouts that come with the package
-	$(BIN)/goalward evaluate demo --out demo_run --encoder effnet-lite0 --seeds 2 \
-		--standard-horizon 50 --folds 2 --set width=128 --set batch_size=128 --set num_steps=250 \
-		--set lambda-returns.num_steps=150 --set lambda-returns.rounds=3
+	$(BIN)/goalward evaluate demo --out demo_run --encoder effnet-lite0
 
 test: install  ## run all tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)

@@ -12,7 +12,7 @@ from goalward.cli.assignments import assignments
 from goalward.cli.console import output_console, say
 from goalward.cli.embed import EmbedArguments
 from goalward.cli.read_arguments import CommaList, ReadArguments
-from goalward.config import DEFAULT_METHODS
+from goalward.config import DEFAULT_EFFORT, DEFAULT_METHODS
 
 
 def evaluate_command(
@@ -23,10 +23,12 @@ def evaluate_command(
     reading: ReadArguments = ReadArguments(),  # noqa: B008 (frozen)
     embedding: EmbedArguments = EmbedArguments(),  # noqa: B008 (frozen)
     methods: CommaList = DEFAULT_METHODS,
-    seeds: int = 5,
+    effort: str = DEFAULT_EFFORT,
+    seeds: int | None = None,
     preset: str = "default",
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
-    folds: int = 1,
+    per_task: Annotated[bool, Parameter(negative=())] = False,
+    folds: int | None = None,
     test_fraction: float = 0.25,
     split_seed: int = 0,
     standard_horizon: int | None = None,
@@ -38,18 +40,19 @@ def evaluate_command(
 ) -> None:
     """Say how good a policy is from its rollouts: the main job, in one command.
 
-    Reads the rollouts, embeds their frames (once, see `goalward embed`), holds out some episodes,
-    learns value functions from the others, and writes into one folder: what the policy's success
-    rate is and would be with more time, which episodes to watch first, values of every frame, how
-    far all methods can be trusted, and a report that plays every episode beside its value.
+    Reads the rollouts, embeds their frames (once, see `goalward embed`), learns value functions and
+    judges every episode by networks that never saw it, and writes into one folder: what the policy's
+    success rate is and would be with more time, which episodes to watch first, values of every
+    frame, how far they can be trusted, and a report that plays every episode beside its value.
     Stopped at any moment, the same command goes on; run again, it does nothing that is done.
     `goalward.evaluate` is the same in Python.
 
     Examples:
 
-    - `goalward evaluate my_rollouts --out run` the paper's encoder, all methods
-    - `goalward evaluate my_rollouts --out run --encoder effnet-lite0 --seeds 3` no model hub
-    - `goalward evaluate my_rollouts --out run --folds 4` each episode is held out once
+    - `goalward evaluate my_rollouts --out run` minutes on a laptop, apart from embedding
+    - `goalward evaluate my_rollouts --out run --encoder effnet-lite0` no model hub
+    - `goalward evaluate my_rollouts --out run --effort quick` a first look
+    - `goalward evaluate my_rollouts --out run --methods all` the paper's methods beside it
     - `goalward evaluate features.npz --out run --methods liveness` from features you bring
     - `goalward evaluate simulated --out run` compares values with `simulated/truth.parquet`
     - `goalward view run` opens the report; `goalward export run --to csv` hands values on
@@ -62,17 +65,25 @@ def evaluate_command(
     out
         The folder for all results.
     methods
-        Separated by commas; the first one speaks for the policy. liveness, liveness-nb, td, mc,
-        mc-dist, liveness-exact, liveness-nb-exact, survival.
+        Separated by commas; the first one speaks for the policy. lambda-returns, liveness,
+        liveness-nb, td, mc, mc-dist, liveness-exact, liveness-nb-exact, survival; paper stands for
+        the paper's five, all for lambda-returns and those.
+    effort
+        How much training the answer is worth: quick, normal or thorough. docs/efforts.md has
+        minutes and errors of each.
     seeds
-        How many networks per method.
+        How many times each method is trained. Default: as the effort says, 1, 2 or 5.
     preset
         default, or the paper's numbers for libero, square or cloth.
     set_
-        Another value for a hyper-parameter, as name=value.
+        Another value for a hyper-parameter, as name=value; `goalward settings` lists them.
+    per_task
+        Learn each task from its own episodes alone, as the paper's studies do. By default one value
+        function serves all tasks and is told which one it looks at.
     folds
-        1 holds out a part of the episodes; more hold each episode out once, at as many times the
-        training.
+        0 has each episode judged by those of a method's own networks that never saw it
+        (lambda-returns alone); 1 holds out a part of the episodes; more hold each episode out once,
+        at as many times the training. Default: 0 where all methods can, else 1.
     test_fraction
         The part that is held out when there is one fold.
     split_seed
@@ -100,8 +111,10 @@ def evaluate_command(
         path,
         out,
         methods=methods or (),
+        effort=effort,
         seeds=seeds,
         preset=preset,
+        per_task=per_task,
         folds=folds,
         test_fraction=test_fraction,
         split_seed=split_seed,

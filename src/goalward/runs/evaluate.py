@@ -13,8 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import goalward
-from goalward.config import DEFAULT_METHODS, EvaluationConfig
+from goalward.config import (
+    DEFAULT_EFFORT,
+    DEFAULT_METHODS,
+    METHOD_GROUPS,
+    OWN_FOLDS,
+    EvaluationConfig,
+)
 from goalward.embeddings.encoders import DEFAULT_ENCODER
+from goalward.errors import GoalwardError, argument
 from goalward.files import check_folder
 from goalward.metrics.truth.frame_truth import FrameTruth, read_truth
 from goalward.metrics.truth.known_frames import known_frames
@@ -27,7 +34,7 @@ from goalward.runs.run import Run
 from goalward.runs.settings import MadeBy, RunSettings
 from goalward.runs.steps import Steps
 from goalward.runs.stored import write_run_settings
-from goalward.training.presets import hyperparameters
+from goalward.training.efforts import find_effort, numbers_of
 
 _log = logging.getLogger("goalward.runs")
 
@@ -37,9 +44,11 @@ def evaluate(
     out: str | Path,
     *,
     methods: str | Sequence[str] = DEFAULT_METHODS,
-    seeds: int = 5,
+    effort: str = DEFAULT_EFFORT,
+    seeds: int | None = None,
     preset: str = "default",
-    folds: int = 1,
+    per_task: bool = False,
+    folds: int | None = None,
     test_fraction: float = 0.25,
     split_seed: int = 0,
     standard_horizon: int | None = None,
@@ -63,8 +72,12 @@ def evaluate(
     files as the command writes. Stopped at any moment, the same call goes on where it was; called
     again with the same inputs it makes nothing anew, unless `force` is given.
 
-    `methods`: the first one speaks for the policy, the others are compared with it. `folds` above
-    1 hold each episode out once. `hindsight`, from 0 to 1, is how far hindsight values follow the
+    `methods`: the first one speaks for the policy, the others are compared with it; "paper" stands
+    for the paper's. `effort`, quick, normal or thorough, is how much training the answer is worth;
+    `seeds` is how many networks each method has (None: what the effort says). `per_task` learns
+    each task by itself. `folds`: 0 has each episode judged by those of a method's own networks that
+    never saw it, 1 holds a part of the episodes out, more hold each out once; None: 0 where all
+    methods can, else 1. `hindsight`, from 0 to 1, is how far hindsight values follow the
     recording (None: what episodes that start alike choose, or 0.98). `truth` is what `goalward
     truth` measured; by default that of the folder of the rollouts, if there is one. `reading` are
     options of `goalward.read`, `embedding` more options of `goalward.embed`; any field of
@@ -84,13 +97,16 @@ def evaluate(
     (4, 96)
     """
     given = Given(dict(reading or {}), {"encoder": encoder, **(embedding or {})})
+    chosen = named_methods(methods)
     config = EvaluationConfig(
         policy=policy or name_of(rollouts),
-        methods=(methods,) if isinstance(methods, str) else tuple(dict.fromkeys(methods)),
-        seeds=seeds,
+        methods=chosen,
+        seeds=find_effort(effort).seeds if seeds is None else seeds,
+        effort=effort,
         preset=preset,
         overrides=overrides,
-        folds=folds,
+        per_task=per_task,
+        folds=usual_folds(chosen) if folds is None else folds,
         test_fraction=test_fraction,
         split_seed=split_seed,
         standard_horizon=standard_horizon,
@@ -127,6 +143,23 @@ def evaluate(
     return run
 
 
+def named_methods(methods: str | Sequence[str]) -> tuple[str, ...]:
+    """Each method once, groups by their members.
+
+    >>> named_methods(["lambda-returns", "paper"])
+    ('lambda-returns', 'liveness', 'liveness-nb', 'td', 'mc', 'mc-dist')
+    """
+    given = (methods,) if isinstance(methods, str) else methods
+    return tuple(dict.fromkeys(m for name in given for m in METHOD_GROUPS.get(name, (name,))))
+
+
+def usual_folds(methods: Sequence[str]) -> int:
+    """Each episode judged by networks of the method itself, where all methods have such."""
+    from goalward.training.methods import find_method
+
+    return OWN_FOLDS if all(find_method(method).is_folded for method in methods) else 1
+
+
 def check_evaluation(
     rollouts: Rollouts,
     config: EvaluationConfig,
@@ -145,8 +178,12 @@ def check_evaluation(
     from goalward.training.methods import find_method
 
     for method in config.methods:
-        find_method(method)
-    hyperparameters(config.preset, **config.overrides)
+        if config.folds == OWN_FOLDS and not find_method(method).is_folded:
+            raise GoalwardError(
+                f"{argument('folds', 0)}: {method} does not train on folds of the episodes, so none "
+                f"of its networks can judge what it learned from; give {argument('folds', 1)} or more"
+            )
+    numbers_of(config)
     chosen_device(device)
     folds = asked_folds(rollouts, config)
     if truth is not None:

@@ -32,7 +32,7 @@ from goalward.runs.run import Run
 from goalward.runs.settings import RunEpisode, RunSettings
 from goalward.runs.steps import Steps, data_digest, digest
 from goalward.runs.stored import open_run, write_episodes, write_results
-from goalward.training.presets import hyperparameters
+from goalward.training.efforts import numbers_of, with_effort
 from goalward.values.chances import read_chances
 from goalward.values.hindsight import HindsightChoice, with_hindsight
 from goalward.values.table import ValueTable, read_values
@@ -83,18 +83,22 @@ class Making:
 
     def run(self) -> Run:
         config = self.config
-        numbers = hyperparameters(config.preset, **config.overrides)
+        numbers = numbers_of(config)
         split = [(fold.name, fold.training.tolist(), fold.held_out.tolist()) for fold in self.folds]
         data = data_digest(self.rollouts)
         noted = numbers.noted(config.methods)
         networks = digest(_NETWORKS, data, split, config.methods, config.seeds, noted)
+        if len(self.rollouts.tasks) > 1:
+            # Version 0.1.0 knew one way to learn several tasks.
+            networks = digest(networks, "per task" if config.per_task else "told the task")
         values = digest(_VALUES, networks, config.hindsight)
         asked = self._steps_of_chances.tolist()
         chances = digest(_CHANCES, networks, asked)
         judged = digest(_SCORES, values, chances, config.standard_horizon, config.policy)
         judged = judged if self.truth is None else digest(judged, _facts(self.truth))
         told = digest(judged, goalward.__version__, self._noticed())
-        self.step("episodes", digest(data, split, config.policy), self._write_episodes)
+        rates = [episode.fps for episode in self.rollouts]
+        self.step("episodes", digest(data, split, config.policy, rates), self._write_episodes)
         self.step("networks", networks, self._fit)
         self.step("values", values, self._predict)
         self.step("chances", chances, self._predict_chances)
@@ -126,6 +130,7 @@ class Making:
                 episode.num_frames,
                 episode.goal_frame,
                 fold_of.get(position, ""),
+                episode.fps,
             )
             for position, episode in enumerate(self.rollouts)
         ]
@@ -141,11 +146,12 @@ class Making:
                 self.config.methods,
                 seeds=self.config.seeds,
                 preset=self.config.preset,
+                per_task=self.config.per_task,
                 subsets={fold.name: fold.training for fold in self.folds},
                 device=self.device,
                 checkpoint=self.folder.networks,
                 on_progress=update,
-                **self.config.overrides,
+                **with_effort(self.config.effort, self.config.preset, self.config.overrides),
             )
         fitted.save(self.folder.networks)
         write_training_log(self.folder.training_log, fitted.log)
@@ -192,7 +198,7 @@ class Making:
             held_out_episodes(self.folds, len(self.rollouts)),
             self.config,
             hindsight=self._hindsight(values),
-            training=self.folds[0].training if len(self.folds) == 1 else None,
+            training=self.folds[0].training if self.config.folds == 1 else None,
             truth=self.truth,
         )
         by_id = dict(zip(self.rollouts.ids, events, strict=True))

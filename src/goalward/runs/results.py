@@ -15,7 +15,7 @@ from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import known_frames
 from goalward.rollouts.dataset import Rollouts
 from goalward.runs.curves import curves_of
-from goalward.training.presets import hyperparameters
+from goalward.training.efforts import numbers_of
 from goalward.values.chances import ChanceTable
 from goalward.values.events import EVENTS_OF, Event, table_events
 from goalward.values.hindsight import HindsightChoice
@@ -39,8 +39,7 @@ class Results:
 
 def common_discount(config: EvaluationConfig, time_limit: int) -> float:
     """The common scale of all methods: the discount that those with one learned with."""
-    numbers = hyperparameters(config.preset, **config.overrides)
-    discount = numbers.for_horizon(time_limit).discount
+    discount = numbers_of(config).for_horizon(time_limit).discount
     assert discount is not None
     return discount
 

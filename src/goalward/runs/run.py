@@ -21,6 +21,7 @@ from goalward.rollouts.findings import some_of
 from goalward.rollouts.readers import read
 from goalward.run_folder import RunFolder
 from goalward.runs.curves import Curves, curves_of
+from goalward.runs.episode_table import EpisodeRow, SortedBy, episode_rows, sorted_rows
 from goalward.runs.results import Results, common_discount
 from goalward.runs.settings import RunEpisode, RunSettings
 from goalward.training.feature_file import read_features
@@ -161,6 +162,15 @@ class Run:
 
     def episode(self, episode_id: str) -> RunEpisode:
         return self.episodes[self.position(episode_id)]
+
+    def episode_table(
+        self, sort: SortedBy = "id", *, reverse: bool = False
+    ) -> tuple[EpisodeRow, ...]:
+        """A row per episode: how it ended, its value and chance at the end, its largest events.
+
+        What `goalward episodes` shows. `pandas.DataFrame(run.episode_table())` is a table.
+        """
+        return sorted_rows(episode_rows(self), sort, reverse=reverse)
 
     def frames_of(self, position: int) -> slice:
         """Where the frames of the episode at this position lie among all of the run."""

@@ -55,7 +55,7 @@ class RunEpisode:
     """An episode as the run saw it.
 
     `fold` names the part of the episodes it was held out with: its values are by networks that
-    never saw it. Empty: it was learned from.
+    never saw it. Empty: it was learned from. `fps` are frames per second, None where nobody knows.
     """
 
     id: str
@@ -64,7 +64,13 @@ class RunEpisode:
     num_frames: int
     goal_frame: int | None
     fold: str = ""
+    fps: float | None = None
 
     @property
     def held_out(self) -> bool:
         return bool(self.fold)
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took, where that is known."""
+        return None if self.fps is None else self.num_frames / self.fps

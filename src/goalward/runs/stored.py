@@ -29,7 +29,10 @@ from goalward.values.chances import read_chances
 from goalward.values.events import Event, read_events, write_events
 from goalward.values.table import ValueTable, read_values
 
-_EPISODE_COLUMNS = ("episode", "task", "outcome", "num_frames", "goal_frame", "held_out", "fold")
+_EPISODE_COLUMNS = (
+    *("episode", "task", "outcome", "num_frames", "goal_frame", "fps"),
+    *("held_out", "fold"),
+)
 
 
 def write_run(run: Run) -> None:
@@ -168,7 +171,8 @@ def write_episodes(
         steps = goal or str(episode.num_frames - 1)
         held_out = "true" if episode.held_out else "false"
         facts = (episode.id, episode.task, str(episode.outcome), str(episode.num_frames))
-        rows.append((*facts, goal, held_out, episode.fold))
+        rate = "" if episode.fps is None else str(episode.fps)
+        rows.append((*facts, goal, rate, held_out, episode.fold))
         task = (episode.task or "without a name",) if has_tasks else ()
         outcomes.append((policy, episode.id, str(episode.outcome), steps, *task))
     for path, table in ((files.episodes, rows), (files.outcomes, outcomes)):
@@ -201,9 +205,11 @@ def _read_episode(row: Mapping[str, str]) -> RunEpisode:
         num_frames=int(row["num_frames"]),
         goal_frame=int(row["goal_frame"]) if row["goal_frame"] else None,
         fold=row["fold"],
+        # Earlier folders have no such column.
+        fps=float(row["fps"]) if row.get("fps") else None,
     )
     # An episode that could not have been recorded is an error there.
-    Episode(episode.id, episode.num_frames, episode.outcome, goal_frame=episode.goal_frame)
+    Episode(episode.id, episode.num_frames, episode.outcome, episode.goal_frame, fps=episode.fps)
     if row["held_out"] != ("true" if episode.held_out else "false"):
         raise ValueError(f"episode {episode.id} is held out in one column and not in the other")
     return episode

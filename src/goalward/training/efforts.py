@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from goalward.config import EvaluationConfig
 from goalward.errors import GoalwardError
+from goalward.training.hyperparameters import Hyperparameters
+from goalward.training.presets import hyperparameters
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,18 @@ EFFORTS: Mapping[str, Effort] = MappingProxyType(
                 "lambda-returns.width": 128,
                 "lambda-returns.num_steps": 150,
                 "lambda-returns.rounds": 2,
+                "lambda-returns.patience": 3,
                 "width": 256,
                 "num_steps": 1000,
             },
         ),
         "normal": Effort(
-            seeds=2, numbers={"lambda-returns.width": 128, "lambda-returns.num_steps": 300}
+            seeds=2,
+            numbers={
+                "lambda-returns.width": 128,
+                "lambda-returns.num_steps": 300,
+                "lambda-returns.patience": 3,
+            },
         ),
         "thorough": Effort(seeds=5, numbers={}),
     }
@@ -66,3 +75,9 @@ def with_effort(effort: str, preset: str, overrides: Mapping[str, Any]) -> dict[
         if ("." in name or preset == "default") and name.rpartition(".")[2] not in overrides
     }
     return numbers | dict(overrides)
+
+
+def numbers_of(config: EvaluationConfig) -> Hyperparameters:
+    """The hyper-parameters that an evaluation trains by."""
+    told = with_effort(config.effort, config.preset, config.overrides)
+    return hyperparameters(config.preset, **told)
