@@ -17,6 +17,7 @@ from goalward.metrics.policy_answers import (
 from goalward.metrics.scores.calibration import Calibration, calibration_of_success
 from goalward.metrics.scores.card import CardRow, scorecard
 from goalward.metrics.scores.table import scores_tested
+from goalward.metrics.task_answers import TaskAnswers, task_answers
 from goalward.metrics.truth.card import chance_steps
 from goalward.metrics.uncertainty.significance import MethodTests, method_tests
 from goalward.rollouts.dataset import Rollouts
@@ -56,6 +57,8 @@ class EvaluationScores:
     policy: PolicyAnswers
     # Tasks whose value functions learned from successes alone, or from none.
     one_sided_tasks: tuple[str, ...] = ()
+    # None where all episodes attempt one task.
+    tasks: TaskAnswers | None = None
 
 
 def usual_steps(endings: Endings) -> int:
@@ -117,6 +120,9 @@ def score_values(
         limit = time_limit + 1
         calibrations[method] = calibration_of_success(chance, endings, horizon, time_limit=limit)
     first = np.asarray(values.steps(values.methods[0]), dtype=np.float64)
+    policy = _answers(
+        chances, first if watched is None else watched, events, rollouts, held_out, time_limit
+    )
     return EvaluationScores(
         methods=values.methods,
         num_seeds=len(values.seeds),
@@ -126,15 +132,9 @@ def score_values(
         cards=cards,
         calibration=calibrations,
         tests=_tests(cards, len(values.seeds)),
-        policy=_answers(
-            chances,
-            first if watched is None else watched,
-            events,
-            rollouts,
-            held_out,
-            time_limit,
-        ),
+        policy=policy,
         one_sided_tasks=() if training is None else _one_sided_tasks(rollouts.select(training)),
+        tasks=task_answers(first, chances, policy.more_time, rollouts, held_out, horizon),
     )
 
 

@@ -166,6 +166,27 @@ def more_time(
     )
 
 
+def chances_with_twice(chances: ChanceTable) -> FloatArray:
+    """What every network of the first method expects of each episode given its own clock again.
+
+    At its last frame, whether it timed out or not: (seeds, members, episodes).
+    """
+    return chances.within_steps_at_end(chances.methods[0], _extra_steps(chances, TWICE))
+
+
+def expected_share(by_network: FloatArray, level: float = 0.95) -> tuple[Score, Interval]:
+    """The share of some episodes expected to succeed, (seeds, members, episodes), and how sure.
+
+    >>> share, interval = expected_share(np.full((1, 1, 24), 0.5))
+    >>> print(share, interval)
+    0.500 0.320 to 0.680
+    """
+    share = float(_one_answer(by_network).mean())
+    near, far = share_beta(by_network)
+    limits = special.betaincinv(near, far, np.array([(1 - level) / 2, (1 + level) / 2]))
+    return Score(share), _around(share, limits, level)
+
+
 def _extra_steps(chances: ChanceTable, extra: float) -> FloatArray:
     """So many more steps for each episode, by its own clock; an episode of one frame had none."""
     if math.isinf(extra):
@@ -195,10 +216,10 @@ def _expected(
     extra: float, by_network: FloatArray, counts: tuple[int, int, int], level: float
 ) -> Expected:
     """The share with its interval, and the rate that follows, with outcomes drawn beside it."""
-    share = float(_one_answer(by_network).mean())
+    told, interval = expected_share(by_network, level)
     near, far = share_beta(by_network)
+    share = told.value or 0.0
     edges = np.array([(1 - level) / 2, (1 + level) / 2])
-    limits = special.betaincinv(near, far, edges)
     num_success, num_late, num_failure = counts
     rate = (num_success + num_late * share) / sum(counts)
     draws = generator(0, "more time")
@@ -206,8 +227,8 @@ def _expected(
     rates = outcomes[:, 0] + outcomes[:, 1] * draws.beta(near, far, _NUM_DRAWS)
     return Expected(
         extra=extra,
-        share=Score(share),
-        share_interval=_around(share, limits, level),
+        share=told,
+        share_interval=interval,
         rate=Score(rate),
         rate_interval=_around(rate, np.quantile(rates, edges), level),
     )
