@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from goalward.rollouts.readers.arrays import from_arrays
     from goalward.runs.compare import compare
     from goalward.runs.evaluate import evaluate
+    from goalward.runs.plan import Plan, plan
     from goalward.runs.run import Run
     from goalward.runs.stored import open_run
     from goalward.training.feature_file import read_features, write_features
@@ -33,6 +34,7 @@ __all__ = [
     "Fitted",
     "GoalwardError",
     "Outcome",
+    "Plan",
     "RolloutError",
     "Rollouts",
     "Run",
@@ -46,6 +48,7 @@ __all__ = [
     "from_arrays",
     "load",
     "open_run",
+    "plan",
     "read",
     "read_features",
     "read_values",
@@ -63,6 +66,7 @@ _HOMES = {
     "Episode": "rollouts.episode",
     "Fitted": "values.fitted",
     "Outcome": "rollouts.episode",
+    "Plan": "runs.plan",
     "Rollouts": "rollouts.dataset",
     "Run": "runs.run",
     "ValueTable": "values.table",
@@ -75,6 +79,7 @@ _HOMES = {
     "from_arrays": "rollouts.readers.arrays",
     "load": "values.fitted",
     "open_run": "runs.stored",
+    "plan": "runs.plan",
     "read": "rollouts.readers",
     "read_features": "training.feature_file",
     "read_values": "values.table",

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from goalward.cli.assignments import assignments
-from goalward.cli.console import output_console, say
+from goalward.cli.console import output_console, plain, say
 from goalward.cli.embed import EmbedArguments
 from goalward.cli.read_arguments import CommaList, ReadArguments
 from goalward.config import DEFAULT_EFFORT, DEFAULT_METHODS
@@ -35,20 +35,25 @@ def evaluate_command(
     hindsight: float | None = None,
     policy: str | None = None,
     truth: Path | None = None,
+    plan: Annotated[bool, Parameter(negative=())] = False,
     force: Annotated[bool, Parameter(negative=())] = False,
+    replace: Annotated[bool, Parameter(negative=())] = False,
     report: bool = True,
 ) -> None:
     """Say how good a policy is from its rollouts: the main job, in one command.
 
-    Reads the rollouts, embeds their frames (once, see `goalward embed`), learns value functions and
-    judges every episode by networks that never saw it, and writes into one folder: what the policy's
-    success rate is and would be with more time, which episodes to watch first, values of every
-    frame, how far they can be trusted, and a report that plays every episode beside its value.
-    Stopped at any moment, the same command goes on; run again, it does nothing that is done.
+    Reads the rollouts, says what it is going to do and how long that takes, embeds their frames
+    (once, see `goalward embed`), learns value functions, judges every episode by networks that
+    never saw it, and writes into one folder: what the policy's success rate is and would be with
+    more time, which episodes to watch first, values of every frame, how far they can be trusted,
+    and a report that plays every episode beside its value.
+    Stopped at any moment, the same command goes on; run again, it does nothing that is done. With
+    other options it leaves the folder as it is and takes the next: run-2 beside run.
     `goalward.evaluate` is the same in Python.
 
     Examples:
 
+    - `goalward evaluate my_rollouts --out run --plan` what it would do and take, in seconds
     - `goalward evaluate my_rollouts --out run` minutes on a laptop, apart from embedding
     - `goalward evaluate my_rollouts --out run --encoder effnet-lite0` no model hub
     - `goalward evaluate my_rollouts --out run --effort quick` a first look
@@ -63,7 +68,8 @@ def evaluate_command(
     path
         A folder or file of rollouts, or a feature file (.npz).
     out
-        The folder for all results.
+        The folder for all results. One that was made with other options stays as it is, and
+        results go to the next, run-2 beside run, unless you give --replace.
     methods
         Separated by commas; the first one speaks for the policy. lambda-returns, liveness,
         liveness-nb, td, mc, mc-dist, liveness-exact, liveness-nb-exact, survival; paper stands for
@@ -98,8 +104,12 @@ def evaluate_command(
     truth
         What `goalward truth` measured: the values are compared with it. Default: truth.parquet in
         the folder of the rollouts, if there is one.
+    plan
+        Say what would be done, how long it takes and what to mind, and stop.
     force
-        Do everything again.
+        Do everything again, training too; embeddings are kept.
+    replace
+        Where the folder was made with other options: remove what is ours there and make it anew.
     report
         Write the pages to look at (as `goalward report` does later).
     """
@@ -107,34 +117,53 @@ def evaluate_command(
     from goalward.report.words.summary import summary_document
     from goalward.runs.evaluate import evaluate
 
+    asked = {
+        "methods": methods or (),
+        "effort": effort,
+        "seeds": seeds,
+        "preset": preset,
+        "per_task": per_task,
+        "folds": folds,
+        "test_fraction": test_fraction,
+        "split_seed": split_seed,
+        "encoder": embedding.encoder,
+        "embedding": given(embedding, but=("encoder", "device")),
+        "reading": given(reading),
+        "device": embedding.device,
+        **assignments(set_),
+    }
+    if plan:
+        _print_plan(path, asked)
+        return
     run = evaluate(
         path,
         out,
-        methods=methods or (),
-        effort=effort,
-        seeds=seeds,
-        preset=preset,
-        per_task=per_task,
-        folds=folds,
-        test_fraction=test_fraction,
-        split_seed=split_seed,
+        **asked,
         standard_horizon=standard_horizon,
         hindsight=hindsight,
         policy=policy,
         truth=truth,
-        encoder=embedding.encoder,
-        embedding=given(embedding, but=("encoder", "device")),
-        reading=given(reading),
-        device=embedding.device,
         force=force,
+        replace=replace,
         report=report,
         command=shlex.join(["goalward", *sys.argv[1:]]),
-        **assignments(set_),
     )
     print_document(summary_document(run), output_console())
     pages = run.folder.report / "index.html"
     first = f"open: {pages}" if report else f"read first: {run.folder.summary}"
     say(f"all results: {run.folder.path}; {first}")
+
+
+def _print_plan(path: str, asked: dict[str, Any]) -> None:
+    from goalward.runs.plan import plan
+
+    found = plan(path, **asked)
+    console = output_console()
+    for line in found.lines():
+        console.print(plain(line), soft_wrap=True)
+    for notice in found.notices:
+        say(f"warning: {notice}")
+    found.check()
 
 
 def given(options: Any, but: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -41,6 +41,7 @@ def export_command(
     data: Path | None = None,
     in_place: Annotated[bool, Parameter(negative=())] = False,
     scale: Literal["value", "steps"] | None = None,
+    anyway: Annotated[bool, Parameter(negative=())] = False,
     advantages: AdvantageArguments = AdvantageArguments(),  # noqa: B008 (frozen)
 ) -> None:
     """Write the values of a run as files that other tools read.
@@ -81,6 +82,8 @@ def export_command(
     scale
         For lerobot-progress: progress is discount^(steps to go) (value, the default) or falls by
         the same amount in each step (steps).
+    anyway
+        Hand values to a trainer though the run itself does not trust them.
     """
     opened = goalward.open_run(run)
     written = goalward.export(
@@ -92,6 +95,7 @@ def export_command(
         data=data,
         in_place=in_place,
         scale=scale,
+        anyway=anyway,
         **asdict(advantages),
     )
     for note in written.notes:

@@ -50,8 +50,6 @@ def fill_cache(
     runner = store.encoder.load().on(where, batch_size)
     store.describe()
     filled = Filled()
-    # One decoder keeps a CPU encoder busy, and then one clip is under way at a time.
-    num_decoders = 1 if where.type == "cpu" else min(os.cpu_count() or 1, _MAX_DECODERS)
     finished = 0
 
     def count(more: int) -> None:
@@ -67,7 +65,7 @@ def fill_cache(
         # Nobody waits for others while frames of its own wait for a full batch: they might wait
         # for each other. So a round ends, with all of it encoded, before the next look at them.
         while queue.next_round():
-            clips = encode_clips(queue, runner, num_decoders=num_decoders, on_frames=count)
+            clips = encode_clips(queue, runner, num_decoders=num_decoders(where), on_frames=count)
             with closing(clips):
                 for clip in clips:
                     writes.append(
@@ -79,6 +77,11 @@ def fill_cache(
             while writes:
                 writes.popleft().result()
     return filled
+
+
+def num_decoders(device: torch.device) -> int:
+    """One decoder keeps a CPU encoder busy, and then one clip is under way at a time."""
+    return 1 if device.type == "cpu" else min(os.cpu_count() or 1, _MAX_DECODERS)
 
 
 def _write(

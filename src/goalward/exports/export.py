@@ -21,6 +21,7 @@ from goalward.exports.rerun_recording import export_rerun, import_rerun
 from goalward.exports.rlinf_advantages import advantage_file, export_rlinf_advantages
 from goalward.exports.tools import TOOLS, Tool, tools_that_take
 from goalward.exports.written import Written, episode_paths, optimism_note
+from goalward.metrics.trust import Grade, trust_words
 from goalward.progress import progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import is_embedded
@@ -45,6 +46,7 @@ def export(
     unit: str | None = None,
     positive: str | None = None,
     tag: str | None = None,
+    anyway: bool = False,
     progress: bool = True,
 ) -> Written:
     """Write the values of a run for one of `TOOLS`; say where, and what to do with it next.
@@ -62,6 +64,7 @@ def export(
     lies in the run's folder, under `exports/`. `method` is the run's first one unless named; csv
     and rerun hold all. `data` says where the rollouts lie if not where they were. An advantage is
     the hindsight value less the value; `n`, a number of steps or "end", looks so far ahead instead.
+    Values that the run itself does not trust (`Run.trust`) go to a trainer only with `anyway`.
     `docs/exporting.md` has all of it.
     """
     tool = TOOLS.get(to)
@@ -78,6 +81,12 @@ def export(
     run = run if isinstance(run, Run) else open_run(run)
     if method is not None:
         run.values.steps(method)
+    trusted = run.trust.grade.is_usable
+    if tool.trains and not trusted and not anyway:
+        raise GoalwardError(
+            f"{trust_words(run.trust)} A policy trained on them would learn their mistakes; "
+            f"{argument('anyway', True)} writes them all the same"
+        )
     work = _Export(
         run=run,
         tool=tool,
@@ -95,7 +104,10 @@ def export(
     )
     written = _WRITERS[to](work)
     note = optimism_note([run.episodes[position] for position in work.positions])
-    return written if note is None else replace(written, notes=(*written.notes, note))
+    notes = [] if note is None else [note]
+    if run.trust.grade not in (Grade.GOOD, Grade.FAIR):
+        notes.append(trust_words(run.trust))
+    return replace(written, notes=(*written.notes, *notes))
 
 
 def _refuse_unused(to: str, tool: Tool, given: Mapping[str, object]) -> None:

@@ -16,20 +16,22 @@ class Tool:
 
     `takes` are arguments of `goalward.export` that mean something to it, besides those that mean
     something to all. `positive` is what the tool does where it computes advantages itself.
-    `all_methods`: one export holds the values of all methods, not of one.
+    `all_methods`: one export holds the values of all methods, not of one. `trains`: a policy learns
+    from it.
     """
 
     takes: tuple[str, ...] = ()
     positive: str = ""
     all_methods: bool = False
+    trains: bool = False
 
 
 _ADVANTAGES = ("in_place", "n", "unit", "positive", "tag")
 
 TOOLS: Mapping[str, Tool] = {
-    "lerobot-progress": Tool(takes=("in_place", "scale")),
-    "rlinf-advantages": Tool(takes=_ADVANTAGES, positive="top:0.3"),
-    "evo-rl": Tool(takes=_ADVANTAGES, positive="task-top:0.3"),
+    "lerobot-progress": Tool(takes=("in_place", "scale"), trains=True),
+    "rlinf-advantages": Tool(takes=_ADVANTAGES, positive="top:0.3", trains=True),
+    "evo-rl": Tool(takes=_ADVANTAGES, positive="task-top:0.3", trains=True),
     "rerun": Tool(all_methods=True),
     "mp4": Tool(),
     "csv": Tool(all_methods=True),

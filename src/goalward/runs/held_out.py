@@ -42,9 +42,9 @@ def folds_of(
 ) -> tuple[Fold, ...]:
     """Folds with every task and outcome in the same proportion.
 
-    None (`OWN_FOLDS`) leaves it to the folds that methods train on. One holds `test_fraction` of the
-    episodes out; several hold each episode out once. The only episode of a task is never held out
-    then: nothing would be left to learn its task from.
+    None (`OWN_FOLDS`) leaves it to the folds that methods train on. One holds `test_fraction` of
+    the episodes out; several hold each episode out once. The only episode of a task is never held
+    out then: nothing would be left to learn its task from.
     """
     if len(rollouts) < 2:
         raise GoalwardError("one episode cannot be both learned from and held out")

@@ -10,6 +10,7 @@ from goalward.config import EvaluationConfig
 from goalward.errors import argument
 from goalward.metrics.doubts import Doubt, doubts_of
 from goalward.metrics.evaluation_scores import EvaluationScores, score_values
+from goalward.metrics.trust import Trust, trust_of
 from goalward.metrics.truth.card import TruthCard, truth_card
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import known_frames
@@ -28,13 +29,14 @@ IndexArray = npt.NDArray[np.int64]
 @dataclass(frozen=True, eq=False)
 class Results:
     """Everything in numbers; `truth` where a simulator could tell it, `doubts` where the values
-    of the speaking method are not to be relied on. `hindsight` says how hindsight values were
-    made."""
+    of the speaking method are not to be relied on, `trust` how far they are. `hindsight` says how
+    hindsight values were made."""
 
     scores: EvaluationScores
     hindsight: HindsightChoice
     truth: TruthCard | None = None
     doubts: tuple[Doubt, ...] = ()
+    trust: Trust | None = None
 
 
 def common_discount(config: EvaluationConfig, time_limit: int) -> float:
@@ -71,7 +73,9 @@ def judge(
         values, chances, rollouts, held_out, training, config.standard_horizon, events, watched
     )
     card = _against_truth(truth, values, chances, rollouts, held_out, scores, config)
-    return Results(scores, hindsight, card, doubts_of(scores, card)), events
+    doubts = doubts_of(scores, card)
+    trust = trust_of(scores, doubts, curves.by_seed)
+    return Results(scores, hindsight, card, doubts, trust), events
 
 
 def _against_truth(

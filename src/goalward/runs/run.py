@@ -12,6 +12,7 @@ import goalward
 from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.metrics.doubts import Doubt
 from goalward.metrics.evaluation_scores import EvaluationScores
+from goalward.metrics.trust import Trust, trust_of
 from goalward.metrics.truth.card import TruthCard
 from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth, read_truth
 from goalward.progress import OnProgress, unheard
@@ -88,6 +89,12 @@ class Run:
     def doubts(self) -> tuple[Doubt, ...]:
         """Why the values of the speaking method are not to be relied on; none if they may be."""
         return self.results.doubts
+
+    @property
+    def trust(self) -> Trust:
+        """How far the values of the speaking method can be trusted, as a grade with its reasons."""
+        known = self.results.trust
+        return trust_of(self.scores, self.doubts) if known is None else known
 
     @property
     def hindsight(self) -> HindsightChoice:

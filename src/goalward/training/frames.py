@@ -111,6 +111,13 @@ def training_frames(rollouts: Rollouts) -> TrainingFrames:
     return TrainingFrames(features, endings, tasks, rollouts.ids, rollouts.proprioception)
 
 
+def planning_frames(rollouts: Rollouts) -> TrainingFrames:
+    """Frames whose features are not there yet: enough to say which networks there will be."""
+    tasks = tuple(episode.task for episode in rollouts)
+    nothing = np.zeros((rollouts.num_frames, 0), dtype=np.float32)
+    return TrainingFrames(nothing, rollouts.endings, tasks, rollouts.ids, nothing)
+
+
 def _check_finite(
     features: npt.NDArray[np.floating], endings: Endings, ids: tuple[str, ...]
 ) -> None:

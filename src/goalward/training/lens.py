@@ -31,10 +31,12 @@ _LEAST_SPREAD = 1e-4
 class Lens:
     """From the features of frames to the inputs of networks.
 
-        inputs = [x, x - x so many steps earlier, ..., task],   x = features, or their main directions
+        inputs = [x, x - x so many steps earlier, ..., task]
+        x = features, or their main directions
 
-    `tasks`, where one network serves many, tells which one a frame is of. `components` (size, kept) are the directions, about `mean`, each divided by the deviation of the
-    features; None: features as they are. Proprioception, a few numbers among thousands, would be
+    `tasks`, where one network serves many, tells which one a frame is of. `components` (size,
+    kept) are the directions, about `mean`, each divided by the deviation of the features; None:
+    features as they are. Proprioception, a few numbers among thousands, would be
     lost among the main directions: it is added to them as it is. Before an episode began all was as
     in its first frame.
     """

@@ -1,6 +1,7 @@
 """Learning the value functions of one data set: every method, seed, task and subset."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,17 @@ from goalward.errors import GoalwardError
 from goalward.rollouts.dataset import Rollouts
 from goalward.training.fit import learn_after, train
 from goalward.training.frames import TrainingFrames, training_frames
+from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.methods import Method, find_method, known_methods, stages_by_name
 from goalward.training.presets import hyperparameters
 from goalward.training.progress import UNHURRIED, OnProgress, Pace
-from goalward.training.runs import NetRun, episodes_by_task, plan_runs, warn_of_one_class
+from goalward.training.runs import (
+    Episodes,
+    NetRun,
+    episodes_by_task,
+    plan_runs,
+    warn_of_one_class,
+)
 from goalward.training.task_codes import TaskCodes, task_codes
 from goalward.values.fitted import Fitted
 from goalward.values.stored_fit import EVERY_TASK, Question
@@ -65,16 +73,67 @@ def fit(
     numbers = hyperparameters(preset, **overrides).for_horizon(frames.horizon)
     # With the rounds that these numbers ask for, no two stages may share a name either.
     stages_by_name(known.values(), numbers)
+    asked_for = asked_runs(
+        frames, chosen_methods, chosen_seeds, numbers, subsets=subsets, per_task=per_task
+    )
+    for episodes, task in asked_for.learned_from:
+        warn_of_one_class(frames, episodes, task)
+    folder = None if checkpoint is None else Path(checkpoint)
+    nets = train(
+        frames,
+        asked_for.runs,
+        numbers,
+        device=device,
+        checkpoint_folder=folder,
+        on_progress=on_progress,
+        pace=pace,
+        tasks=asked_for.tasks,
+    )
+    for method, runs in asked_for.together:
+        nets = learn_after(method, runs, frames, nets, numbers, device)
+    return Fitted(numbers, chosen_methods, asked_for.answers, tuple(nets), rollouts.feature_layout)
+
+
+@dataclass(frozen=True, eq=False)
+class AskedRuns:
+    """Which networks answer for what, and what they are told of tasks.
+
+    `together` are the runs of all seeds of a method on one task and subset; `learned_from` are the
+    episodes of each task and subset.
+    """
+
+    answers: Mapping[Question, tuple[NetRun, ...]]
+    together: Sequence[tuple[Method, list[NetRun]]]
+    learned_from: Sequence[tuple[Episodes, str]]
+    tasks: TaskCodes | None
+
+    @property
+    def runs(self) -> list[NetRun]:
+        return [run for members in self.answers.values() for run in members]
+
+
+def asked_runs(
+    frames: TrainingFrames,
+    methods: Sequence[str | Method],
+    seeds: int | Sequence[int],
+    numbers: Hyperparameters,
+    *,
+    subsets: Mapping[str, npt.ArrayLike] | None = None,
+    per_task: bool = False,
+) -> AskedRuns:
+    """The runs of a fit; outcomes and tasks decide which there are, features do not."""
     tasks = None if per_task else _shared_tasks(frames)
     answers: dict[Question, tuple[NetRun, ...]] = {}
     together: list[tuple[Method, list[NetRun]]] = []
-    for subset, positions in _chosen_positions(subsets, len(rollouts)).items():
+    learned_from: list[tuple[Episodes, str]] = []
+    chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
+    for subset, positions in _chosen_positions(subsets, frames.num_episodes).items():
         by_task = {EVERY_TASK: tuple(positions)}
         by_task = by_task if tasks else episodes_by_task(frames, positions)
         for task, episodes in by_task.items():
-            warn_of_one_class(frames, episodes, task)
+            learned_from.append((episodes, task))
             name = f"{subset}/{task}" if subset else task
-            for method in chosen_methods:
+            for method in map(find_method, methods):
                 by_seed = [
                     plan_runs(frames, method, seed, episodes, numbers, name=name)
                     for seed in chosen_seeds
@@ -82,20 +141,7 @@ def fit(
                 together.append((method, [run for members in by_seed for run in members]))
                 for seed, members in zip(chosen_seeds, by_seed, strict=True):
                     answers[method.name, seed, task, subset] = members
-    folder = None if checkpoint is None else Path(checkpoint)
-    nets = train(
-        frames,
-        [run for members in answers.values() for run in members],
-        numbers,
-        device=device,
-        checkpoint_folder=folder,
-        on_progress=on_progress,
-        pace=pace,
-        tasks=tasks,
-    )
-    for method, runs in together:
-        nets = learn_after(method, runs, frames, nets, numbers, device)
-    return Fitted(numbers, chosen_methods, answers, tuple(nets), rollouts.feature_layout)
+    return AskedRuns(answers, together, learned_from, tasks)
 
 
 def _shared_tasks(frames: TrainingFrames) -> TaskCodes | None:

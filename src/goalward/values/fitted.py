@@ -170,8 +170,9 @@ class Fitted:
         """How likely success is within any number of steps of every frame, as one answer.
 
         The mean over seeds and over the networks of each, and what every network says where an
-        episode ends; with `unseen` as `predict` has it. `num_steps` are the numbers of steps to ask for, rising from 0; None: up to
-        three times the longest of these episodes (`chance_points`). The last stands for ever.
+        episode ends; with `unseen` as `predict` has it. `num_steps` are the numbers of steps to ask
+        for, rising from 0; None: up to three times the longest of these episodes (`chance_points`).
+        The last stands for ever.
         """
         frames = self._known_frames(rollouts)
         points = chance_points(frames.horizon) if num_steps is None else num_steps

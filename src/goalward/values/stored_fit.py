@@ -9,6 +9,7 @@ from goalward.errors import GoalwardError
 from goalward.files import written_whole
 from goalward.run_folder import RunFolder
 from goalward.training.checkpoint import (
+    FACTS,
     nets_path,
     read_nets,
     runs_as_json,
@@ -21,7 +22,6 @@ from goalward.training.nets import Nets
 from goalward.training.runs import NetRun
 from goalward.training.stages import Stage
 
-_FACTS = "run.json"
 _VERSION = 3
 # Version 2 wrote every answer's run inside it.
 _READABLE = (2, 3)
@@ -29,6 +29,11 @@ _READABLE = (2, 3)
 EVERY_TASK = ""
 # (method, seed, task, subset)
 Question = tuple[str, int, str, str]
+
+
+def is_fitted(folder: Path) -> bool:
+    """Whether a finished fit lies in a folder."""
+    return (folder / FACTS).is_file()
 
 
 def write_fit(
@@ -60,7 +65,7 @@ def write_fit(
         # Those of the first answer, then those of the second, and so on.
         "runs": runs_as_json([run for runs in answers.values() for run in runs]),
     }
-    with written_whole(folder / _FACTS) as temporary:
+    with written_whole(folder / FACTS) as temporary:
         temporary.write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
 
@@ -70,10 +75,11 @@ def read_fit(
     Hyperparameters, tuple[Method, ...], dict[Question, tuple[NetRun, ...]], tuple[Nets, ...], str
 ]:
     """What `write_fit` wrote, in the order it takes; of methods that are known or given."""
-    if not (folder / _FACTS).is_file() and RunFolder(folder).networks.is_dir():
+    if not (folder / FACTS).is_file() and RunFolder(folder).networks.is_dir():
         folder = RunFolder(folder).networks
+    _check_finished(folder)
     try:
-        facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise GoalwardError(f"{folder}: holds no finished fit ({error})") from error
     if facts.get("version") not in _READABLE:
@@ -99,6 +105,17 @@ def read_fit(
     answers = _answers(facts, stages)
     nets = tuple(read_nets(nets_path(folder, i), stages) for i in range(facts["num_groups"]))
     return numbers, methods, answers, nets, str(facts.get("feature_layout", ""))
+
+
+def _check_finished(folder: Path) -> None:
+    """That networks are not still to be trained, by `goalward fit` or in a run's folder."""
+    is_begun = any(folder.glob("*.safetensors"))
+    is_run = any(RunFolder(place).config.is_file() for place in (folder, folder.parent))
+    if not (folder / FACTS).is_file() and (is_begun or is_run):
+        raise GoalwardError(
+            f"{folder}: is not finished (training was stopped before its end); the command that "
+            "began it goes on where it stopped"
+        )
 
 
 def _answers(

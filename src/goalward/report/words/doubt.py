@@ -9,6 +9,9 @@ from goalward.report.words.truth import bias_words
 def doubt_words(doubt: Doubt) -> Spans:
     """One doubt as a sentence."""
     start, end = strong("Do not rely on what the values of"), strong("say here")
+    if doubt.kind is DoubtKind.NO_SKILL and (doubt.auroc.value or 0.0) > CHANCE:
+        # Better than a coin, but not for sure.
+        start, end = strong("Take what the values of"), strong("say here as a hint")
     return spans(start, " ", code(doubt.method), " ", end, f": {_why(doubt)}.")
 
 

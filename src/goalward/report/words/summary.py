@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from goalward.looks import EVENT_LOOKS
 from goalward.metrics.scores.card import CardRow
 from goalward.metrics.scores.table import scores_shown
+from goalward.metrics.trust import trust_words
 from goalward.report.words.blocks import (
     Block,
     Bullets,
@@ -23,6 +24,7 @@ from goalward.report.words.blocks import (
 from goalward.report.words.hindsight import hindsight_paragraph
 from goalward.report.words.rendering import markdown
 from goalward.report.words.shares import rate_words
+from goalward.report.words.tasks import shown_task, task_section, value_functions_words
 from goalward.report.words.time_outs import time_out_blocks
 from goalward.report.words.truth import truth_paragraphs
 from goalward.rollouts.findings import counted, some_of
@@ -37,8 +39,10 @@ def summary(run: Run) -> str:
 
 def summary_document(run: Run) -> Document:
     """The summary of a run as blocks, for whoever shows it."""
+    by_task = task_section(run)
     sections = [
         Section("", tuple(_policy_blocks(run)), "policy"),
+        *([] if by_task is None else [by_task]),
         Section("Watch these first", tuple(_watch_blocks(run)), "watch"),
         Section("How far the values can be trusted", tuple(_trust_blocks(run)), "trust"),
     ]
@@ -74,7 +78,7 @@ def _policy_blocks(run: Run) -> list[Block]:
         blocks.append(
             paragraph(
                 f"The episodes attempt {len(tasks)} tasks; the rates are over all of them. "
-                "Every task has value functions of its own."
+                f"{value_functions_words(run)}"
             )
         )
     return blocks
@@ -121,6 +125,7 @@ def _trust_blocks(run: Run) -> list[Block]:
     scores, card = run.scores, run.scores.cards[run.method]
     held_out = counted(range(scores.num_held_out))
     blocks: list[Block] = [
+        paragraph(strong(trust_words(run.trust))),
         paragraph("Scores of ", code(run.method), f" on {held_out} held out:"),
         Bullets(
             tuple(
@@ -132,13 +137,16 @@ def _trust_blocks(run: Run) -> list[Block]:
     if len(scores.methods) > 1:
         blocks.append(Paragraph(_comparison(run)))
     if scores.one_sided_tasks:
-        names = listed([em(task) for task in scores.one_sided_tasks], most=3)
+        names = listed([em(shown_task(task)) for task in scores.one_sided_tasks], most=3)
+        is_apart = run.settings.evaluation.per_task
         blocks.append(
             paragraph(
                 "The episodes learned from are all successes or all not in "
                 f"{counted(scores.one_sided_tasks, 'task')} (",
                 names,
-                "): there the values have nothing to tell apart.",
+                "): there the values have nothing to tell apart."
+                if is_apart
+                else "): there the values rest on what other tasks show.",
             )
         )
     return blocks

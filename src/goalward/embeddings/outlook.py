@@ -1,0 +1,147 @@
+"""What embedding will take, before it begins: frames to encode, and how fast this machine is."""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from goalward.embeddings.cache import DamagedEntry, EncoderCache
+from goalward.embeddings.encoders import DEFAULT_ENCODER, find_encoder
+from goalward.errors import RolloutError
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.frames import FrameSource
+
+if TYPE_CHECKING:
+    import torch
+
+    from goalward.embeddings.image_net import Runner
+
+# A look at the cache and a try of the encoder take no longer than this each.
+_LOOK_S = 3.0
+_TRY_S = 2.0
+_READERS = 4
+_CLIPS_AT_A_TIME = 32
+
+
+@dataclass(frozen=True)
+class EmbeddingOutlook:
+    """Frames are counted per camera. `num_cached` is estimated where a look at all would take long;
+    `seconds_per_frame` is measured, 0 where nothing has to be encoded. `size` is that of one frame
+    of one camera, None where it is not known yet."""
+
+    num_frames: int
+    num_cached: int
+    is_estimated: bool
+    seconds_per_frame: float
+    seconds_to_load: float
+    size: int | None
+
+    @property
+    def seconds(self) -> float:
+        to_encode = self.num_frames - self.num_cached
+        return self.seconds_to_load + to_encode * self.seconds_per_frame
+
+
+def embedding_outlook(
+    rollouts: Rollouts,
+    encoder: str = DEFAULT_ENCODER,
+    *,
+    cameras: Sequence[str],
+    pool: str = "global",
+    cache: str | Path | None = None,
+    device: "torch.device | str | None" = None,
+    batch_size: int | None = None,
+) -> EmbeddingOutlook:
+    """Look at the cache, and let the encoder try some frames that are not in it."""
+    store = EncoderCache.of(find_encoder(encoder, pool=pool), cache)
+    clips = [episode.cameras[camera] for episode in rollouts for camera in cameras]
+    total = sum(clip.num_frames for clip in clips)
+    seen, cached, missing, size = _look(store, clips)
+    share = cached / seen if seen else 0.0
+    outlook = EmbeddingOutlook(total, round(share * total), seen < total, 0.0, 0.0, size)
+    if not missing:
+        return outlook
+    # torch takes seconds to import: only when there is something to encode.
+    from goalward.devices import chosen_device
+    from goalward.embeddings.filling import num_decoders
+
+    started = time.monotonic()
+    where = chosen_device(device)
+    runner = store.encoder.load().on(where, batch_size)
+    to_load = time.monotonic() - started
+    per_frame, size = _try(missing, runner, num_decoders(where))
+    return EmbeddingOutlook(total, outlook.num_cached, seen < total, per_frame, to_load, size)
+
+
+def _look(
+    store: EncoderCache, clips: Sequence[FrameSource]
+) -> tuple[int, int, list[FrameSource], int | None]:
+    """Frames looked at, frames found, clips that are missing, the size of one found.
+
+    Spread over the data set: an embedding that was stopped has the first part of it.
+    """
+    order = np.random.default_rng(0).permutation(len(clips))
+    seen = found = 0
+    missing: list[FrameSource] = []
+    size: int | None = None
+    started = time.monotonic()
+
+    def there(clip: FrameSource) -> tuple[FrameSource, int | None]:
+        try:
+            vectors = store.read(clip.fingerprint(), clip.num_frames, check=False)
+        except (DamagedEntry, RolloutError):
+            vectors = None
+        return clip, None if vectors is None else vectors.shape[1]
+
+    with ThreadPoolExecutor(_READERS) as readers:
+        for start in range(0, len(order), _CLIPS_AT_A_TIME):
+            some = order[start : start + _CLIPS_AT_A_TIME]
+            for clip, known in readers.map(there, [clips[position] for position in some]):
+                seen += clip.num_frames
+                if known is None:
+                    missing.append(clip)
+                else:
+                    found += clip.num_frames
+                    size = known
+            if time.monotonic() - started > _LOOK_S:
+                break
+    return seen, found, missing, size
+
+
+class _Enough(Exception):
+    """The encoder has shown how fast it is."""
+
+
+def _try(
+    clips: Sequence[FrameSource], runner: "Runner", num_decoders: int
+) -> tuple[float, int | None]:
+    """Seconds per frame of some clips, decoding included, and the size of what comes out."""
+    from goalward.embeddings.encoding import Clip, encode_clips
+
+    started = first = time.monotonic()
+    num_frames = num_first = 0
+
+    def count(more: int) -> None:
+        nonlocal num_frames, num_first, first
+        num_frames += more
+        if not num_first and num_frames:
+            # The first batch warms up what the others use.
+            first, num_first = time.monotonic(), num_frames
+        if time.monotonic() - started > _TRY_S:
+            raise _Enough
+
+    tried = [Clip(number, clip) for number, clip in enumerate(clips)]
+    try:
+        for _ in encode_clips(tried, runner, num_decoders=num_decoders, on_frames=count):
+            pass
+    except _Enough:
+        pass
+    size = next((clip.vectors[0].shape[-1] for clip in tried if clip.vectors), None)
+    now = time.monotonic()
+    if num_frames > num_first:
+        return (now - first) / (num_frames - num_first), size
+    return (now - started) / max(num_frames, 1), size
