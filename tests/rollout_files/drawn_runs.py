@@ -116,6 +116,7 @@ def drawn_run(
                 e.num_frames,
                 e.goal_frame,
                 "held out" if e.id not in learned_from else "",
+                e.fps,
             )
             for e in episodes
         ),

@@ -106,6 +106,19 @@ def test_the_second_time_nothing_is_made(tmp_path, made):
     assert again.scores.policy.success == first.scores.policy.success
 
 
+def test_frames_per_second_are_noted_with_the_episodes(tmp_path, made):
+    """Known later, they are noted later, and nothing else is made."""
+    data = rollouts()
+    evaluate(data, tmp_path)
+    made()
+    timed = goalward.from_arrays(
+        np.split(data.features, data.episode_ends[:-1]), success=data.success.tolist(), fps=5.0
+    )
+    run = evaluate(timed, tmp_path)
+    assert made() == ("episodes",)
+    assert run.episode_table()[0].seconds == 4.0
+
+
 def test_only_what_depends_on_a_change_is_made_again(tmp_path, made):
     evaluate(rollouts(), tmp_path)
     made()

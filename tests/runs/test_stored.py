@@ -220,12 +220,28 @@ def test_episodes_and_values_of_different_runs_are_not_mixed(folder, features):
         "episode,task,outcome,num_frames,goal_frame,held_out,fold\n7,fold,success,5,,true,x\n",
         "episode,task,outcome,num_frames,goal_frame,held_out,fold\n"
         + 2 * "7,fold,success,5,4,true,x\n",
+        "episode,task,outcome,num_frames,goal_frame,fps,held_out,fold\n7,fold,success,5,4,0,true,x\n",
     ],
 )
 def test_a_damaged_list_of_episodes_is_named(folder, text):
     folder.episodes.write_text(text)
     with pytest.raises(GoalwardError, match="episodes.csv: is no list of episodes"):
         open_run(folder.path)
+
+
+def test_frames_per_second_are_kept_and_older_folders_have_none(folder, features):
+    assert [episode.fps for episode in open_run(folder.path).episodes] == [None, None]
+    run = run_of(folder.path, features)
+    timed = replace(run, episodes=tuple(replace(e, fps=29.97) for e in run.episodes))
+    write_run(timed)
+    assert open_run(folder.path).episodes == timed.episodes
+    assert timed.episodes[0].seconds == pytest.approx(5 / 29.97)
+    rows = [line.split(",") for line in folder.episodes.read_text().splitlines()]
+    position = rows[0].index("fps")
+    older = ["7,fold,success,5,4,false,", '"quotes "" and, commas",fold,time_out,3,,true,held out']
+    names = [name for i, name in enumerate(rows[0]) if i != position]
+    folder.episodes.write_text("\n".join([",".join(names), *older]) + "\n")
+    assert open_run(folder.path).episodes == run.episodes
 
 
 def test_an_unknown_setting_is_named(folder):

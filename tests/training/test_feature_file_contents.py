@@ -1,5 +1,6 @@
 """What stands in a feature file, array by array, and the files that numpy may make of it."""
 
+import math
 import zipfile
 
 import numpy as np
@@ -22,12 +23,14 @@ def path(tmp_path):
 def test_every_array_is_as_the_table_says(path):
     episodes = [
         Episode("a", 1, Outcome.SUCCESS, goal_frame=0, task="lift"),
-        Episode("b", 3, Outcome.SUCCESS, goal_frame=1, task="turn"),
+        Episode("b", 3, Outcome.SUCCESS, goal_frame=1, task="turn", fps=12.5),
         Episode("c", 2, Outcome.FAILURE, task="lift"),
     ]
     write_features(path, Rollouts(episodes, features=FEATURES, feature_layout="clip of front"))
     with np.load(path, allow_pickle=False) as file:
         arrays = {name: file[name].tolist() for name in file.files}
+    unknown, fps, also_unknown = arrays.pop("fps")
+    assert (fps, math.isnan(unknown), math.isnan(also_unknown)) == (12.5, True, True)
     assert arrays == {
         "features": FEATURES.tolist(),
         "episode_ends": [1, 4, 6],
@@ -38,8 +41,8 @@ def test_every_array_is_as_the_table_says(path):
         "layout": "clip of front",
     }
     again = read_features(str(path))
-    assert [(e.id, e.num_frames, e.outcome, e.goal_frame, e.task) for e in again] == [
-        (e.id, e.num_frames, e.outcome, e.goal_frame, e.task) for e in episodes
+    assert [(e.id, e.num_frames, e.outcome, e.goal_frame, e.task, e.fps) for e in again] == [
+        (e.id, e.num_frames, e.outcome, e.goal_frame, e.task, e.fps) for e in episodes
     ]
     assert again.feature_layout == "clip of front"
     (source,) = again.sources
@@ -53,6 +56,7 @@ def test_what_is_not_in_the_file_is_assumed(path):
     assert [episode.task for episode in rollouts] == ["", "", ""]
     assert rollouts.goal_frames.tolist() == [0, 2, 1]
     assert rollouts.feature_layout == ""
+    assert [episode.fps for episode in rollouts] == [None, None, None]
 
 
 def test_goals_are_those_of_successes(path):
@@ -110,6 +114,9 @@ def test_either_version_of_the_header(path, version):
         ({"goal_frames": [0]}, "goal_frames has 1 entries for 3 episodes$"),
         ({"ids": ["x", "y"]}, "ids has 2 entries for 3 episodes$"),
         ({"tasks": ["x"] * 5}, "tasks has 5 entries for 3 episodes$"),
+        ({"fps": [5.0]}, "fps has 1 entries for 3 episodes$"),
+        ({"fps": ["fast"] * 3}, "fps must be one number per episode, got <U4"),
+        ({"fps": [5.0, 0.0, 5.0]}, "episode 1: fps must be above 0, got 0.0$"),
     ],
 )
 def test_what_does_not_fit_is_named(path, change, message):
@@ -124,7 +131,7 @@ def test_what_a_feature_file_has_is_said(path):
     with pytest.raises(
         goalward.GoalwardError,
         match="holds no features, episode_ends, outcomes; a feature file has features, "
-        "episode_ends, outcomes, and perhaps goal_frames, ids, tasks, layout$",
+        "episode_ends, outcomes, and perhaps goal_frames, ids, tasks, fps, layout$",
     ):
         read_features(path)
 

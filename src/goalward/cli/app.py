@@ -10,6 +10,7 @@ from goalward.cli.cache import cache_app
 from goalward.cli.compare import compare_command
 from goalward.cli.console import error_console, plain, telling
 from goalward.cli.embed import embed_command
+from goalward.cli.episodes import episodes_command
 from goalward.cli.evaluate import evaluate_command
 from goalward.cli.export import export_command
 from goalward.cli.fit import fit_command
@@ -32,6 +33,7 @@ app = App(
 )
 app.command(inspect_command, name="inspect")
 app.command(evaluate_command, name="evaluate")
+app.command(episodes_command, name="episodes")
 app.command(embed_command, name="embed")
 app.command(fit_command, name="fit")
 app.command(predict_command, name="predict")

@@ -37,7 +37,7 @@ def fit_command(
     ----------
     features
         A feature file (.npz), as `goalward embed --out` writes it: features, episode_ends,
-        outcomes, and perhaps goal_frames, ids, tasks, layout.
+        outcomes, and perhaps goal_frames, ids, tasks, fps, layout.
     out
         The folder for the value functions.
     methods

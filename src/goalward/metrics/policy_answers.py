@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from goalward.metrics.score import Interval, Score, no_interval
 from goalward.metrics.uncertainty.proportions import wilson
 from goalward.rollouts.endings import Endings, FloatArray
 from goalward.values.event_rules import EventRules, smoothed
-from goalward.values.events import Event, EventKind, event_words
+from goalward.values.events import Event, EventKind, event_words, largest
 
 # The end of an episode is judged by so many of its last frames: one frame is noise.
 _LAST_FRAMES = 10
@@ -97,13 +98,12 @@ def worth_watching(
     """The episodes with the largest setbacks, the longest stalls and the nearest misses.
 
     Each is named once, for its strongest reason. `events` are those of each episode, found in
-    steps, (seeds, frames), with the same ceiling. A near miss did not succeed and looked, in the
-    curve that events are found in, nearer than a quarter of the ceiling.
+    steps, (seeds, frames), with the same ceiling.
     """
     candidates = {
         "setback": [_largest(found, EventKind.SETBACK, ceiling) for found in events],
         "stall": [_largest(found, EventKind.STALL, ceiling) for found in events],
-        "near miss": _near_misses(steps, endings, ceiling),
+        "near miss": [_nearest(miss, ceiling) for miss in near_misses(steps, endings, ceiling)],
     }
     chosen: dict[int, WorthWatching] = {}
     for found in candidates.values():
@@ -123,31 +123,41 @@ _Found = tuple[float, int, str]
 
 def _largest(events: Sequence[Event], kind: EventKind, ceiling: float) -> _Found | None:
     """The setback that loses most steps, or the longest stall."""
-    sizes = [
-        (
-            event.steps_after - event.steps_before
-            if kind is EventKind.SETBACK
-            else float(event.end - event.start),
-            event,
-        )
-        for event in events
-        if event.kind is kind
-    ]
-    if not sizes:
-        return None
-    size, event = max(sizes, key=lambda entry: entry[0])
-    return size, event.frame, event_words(event, ceiling)
+    event = largest(events, kind)
+    return None if event is None else (event.size, event.frame, event_words(event, ceiling))
 
 
-def _near_misses(steps: FloatArray, endings: Endings, ceiling: float) -> list[_Found | None]:
+class NearMiss(NamedTuple):
+    """Where an episode that did not succeed looked nearest to the goal, and how near."""
+
+    frame: int
+    steps: float
+
+
+def near_misses(steps: FloatArray, endings: Endings, ceiling: float) -> list[NearMiss | None]:
+    """For each episode where it nearly succeeded; None for successes and those never near.
+
+    Near is a quarter of the ceiling or less, in the curve that events are found in: the mean over
+    seeds of steps, (seeds, frames), smoothed.
+
+    >>> endings = Endings(np.array([5, 10]), np.array([-1, 4]))
+    >>> near_misses(np.array([9.0, 2, 2, 2, 9, 4, 3, 2, 1, 0]), endings, ceiling=9)
+    [NearMiss(frame=1, steps=2.0), None]
+    """
     capped = np.clip(np.atleast_2d(endings.per_frame(steps)), 0.0, ceiling)
     mean = capped.mean(axis=0, keepdims=True)
-    found: list[_Found | None] = [None] * endings.num_episodes
+    found: list[NearMiss | None] = [None] * endings.num_episodes
     for i in np.flatnonzero(~endings.success).tolist():
         frames = mean[:, endings.starts[i] : endings.episode_ends[i]]
         curve = smoothed(frames, ceiling, EventRules().window)[0]
         frame = int(curve.argmin())
         if curve[frame] <= _NEAR * ceiling:
-            text = f"looked {curve[frame]:.0f} steps from the goal and did not succeed"
-            found[i] = float(ceiling - curve[frame]), frame, text
+            found[i] = NearMiss(frame, float(curve[frame]))
     return found
+
+
+def _nearest(miss: NearMiss | None, ceiling: float) -> _Found | None:
+    if miss is None:
+        return None
+    text = f"looked {miss.steps:.0f} steps from the goal and did not succeed"
+    return ceiling - miss.steps, miss.frame, text

@@ -1,4 +1,4 @@
-"""The episodes of a run as a table: how each ended, what it looks like at its end, what happened."""
+"""The episodes of a run as a table: how each ended, how its end looks, what happened in it."""
 
 import re
 from dataclasses import dataclass

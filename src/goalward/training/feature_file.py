@@ -8,12 +8,14 @@
 | `goal_frames` | (episodes,) integer, optional | in the episode, -1: none; default: last frame |
 | `ids` | (episodes,) text, optional | default: 0, 1, ... |
 | `tasks` | (episodes,) text, optional | default: one task without a name |
+| `fps` | (episodes,) number, optional | frames per second, NaN: unknown |
 | `layout` | text, optional | what the numbers are; a fit remembers it and accepts no other |
 
 Written with `np.savez` (not compressed) the features are mapped, not read: a file larger than
 memory works.
 """
 
+import math
 import tokenize
 import zipfile
 import zlib
@@ -62,6 +64,7 @@ def write_features(path: str | Path, rollouts: Rollouts) -> None:
             goal_frames=rollouts.goal_frames,
             ids=np.array(rollouts.ids),
             tasks=np.array([episode.task for episode in rollouts]),
+            fps=np.array([math.nan if e.fps is None else e.fps for e in rollouts]),
             layout=np.array(rollouts.feature_layout),
         )
 
@@ -81,7 +84,7 @@ def read_features(path: str | Path) -> Rollouts:
     if missing:
         raise GoalwardError(
             f"{path}: holds no {', '.join(missing)}; a feature file has "
-            f"{', '.join(_WANTED)}, and perhaps goal_frames, ids, tasks, layout"
+            f"{', '.join(_WANTED)}, and perhaps goal_frames, ids, tasks, fps, layout"
         )
     try:
         return _rollouts(path, arrays.pop("features"), arrays)
@@ -106,12 +109,13 @@ def _rollouts(
         with np.errstate(over="ignore"):  # too large becomes infinite and is found as such
             features = features.astype(np.float32)
     goals = whole_numbers(arrays.get("goal_frames", np.full(count, -1)), "goal_frames")
+    rates = _rates(arrays.get("fps", np.full(count, math.nan)))
     words = {
         "outcomes": _texts(arrays["outcomes"], "outcomes"),
         "ids": _texts(arrays.get("ids", np.arange(count)), "ids"),
         "tasks": _texts(arrays.get("tasks", np.full(count, "")), "tasks"),
     }
-    for name, given in (*words.items(), ("goal_frames", goals)):
+    for name, given in (*words.items(), ("goal_frames", goals), ("fps", rates)):
         if len(given) != count:
             raise RolloutError(f"{name} has {len(given)} entries for {count} episodes")
     try:
@@ -133,12 +137,19 @@ def _rollouts(
             outcomes[i],
             goal_frame=goal(i),
             task=words["tasks"][i],
+            fps=rates[i],
         )
         for i in range(count)
     ]
     source = Source(format="features", path=str(path), label_source="outcomes")
     layout = _texts(arrays.get("layout", np.array("")).reshape(-1)[:1], "layout")
     return Rollouts(episodes, features=features, feature_layout="".join(layout), sources=[source])
+
+
+def _rates(array: npt.NDArray[Any]) -> list[float | None]:
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise RolloutError(f"fps must be one number per episode, got {array.dtype}, {array.shape}")
+    return [None if math.isnan(rate) else float(rate) for rate in array.tolist()]
 
 
 def _texts(array: npt.NDArray[Any], name: str) -> list[str]:

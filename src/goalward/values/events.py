@@ -58,6 +58,23 @@ class Event:
     steps_after: float
     agreement: float
 
+    @property
+    def size(self) -> float:
+        """Steps that were lost, or regained; of a stall the frames that it lasts."""
+        if self.kind is EventKind.STALL:
+            return self.end - self.start + 1
+        return round(abs(self.steps_after - self.steps_before), 2)
+
+
+def largest(events: Sequence[Event], kind: EventKind) -> Event | None:
+    """The largest event of a kind, the first of equals; None if there is none.
+
+    >>> stalls = [Event(EventKind.STALL, start, start, 9, 50, 50, 1.0) for start in (4, 0, 2)]
+    >>> largest(stalls, EventKind.STALL).size, largest(stalls, EventKind.SETBACK)
+    (10, None)
+    """
+    return max((e for e in events if e.kind is kind), key=lambda e: e.size, default=None)
+
 
 def find_events(
     steps: FloatArray,
@@ -185,7 +202,7 @@ def event_course(event: Event, ceiling: float | None = None) -> str:
         case EventKind.RECOVERY:
             return f"{before} back to {after} steps to go"
         case EventKind.STALL:
-            return f"{event.end - event.start + 1} frames at {before} steps to go"
+            return f"{event.size:.0f} frames at {before} steps to go"
         case EventKind.NO_RETURN:
             return f"{before} to {after} steps to go, and never near again"
         case EventKind.GOAL:

@@ -13,7 +13,7 @@ from goalward.report.pages.numbers import number
 from goalward.rollouts.endings import Endings
 from goalward.runs.curves import Curves
 from goalward.runs.run import Run
-from goalward.values.events import Event, EventKind, event_course
+from goalward.values.events import Event, EventKind, event_course, largest
 
 FloatArray = npt.NDArray[np.floating]
 
@@ -40,8 +40,8 @@ def table_rows(run: Run, curves: Curves) -> list[dict[str, Any]]:
                 "outcome": episode.outcome,
                 "frames": episode.num_frames,
                 "held_out": episode.held_out,
-                "setback": _largest_setback(events),
-                "stall": _longest_stall(events),
+                "setback": _size(largest(events, EventKind.SETBACK)),
+                "stall": _size(largest(events, EventKind.STALL)),
                 # null: never.
                 "final_steps": number(round(final, 1)),
                 "disagreement": number(float(part.spread.mean())) if has_spread else None,
@@ -130,10 +130,5 @@ def _spark(values: FloatArray) -> list[int]:
     return np.rint((values + 1) / 2 * SPARK_SCALE).astype(np.int64).tolist()
 
 
-def _largest_setback(events: Sequence[Event]) -> float | None:
-    sizes = [e.steps_after - e.steps_before for e in events if e.kind is EventKind.SETBACK]
-    return number(round(max(sizes), 1)) if sizes else None
-
-
-def _longest_stall(events: Sequence[Event]) -> int | None:
-    return max((e.end - e.start + 1 for e in events if e.kind is EventKind.STALL), default=None)
+def _size(event: Event | None) -> float | None:
+    return None if event is None else number(round(event.size, 1))

@@ -1,6 +1,7 @@
 """Documents as people see them: in Markdown, on a page, on a terminal."""
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from goalward.report.words.blocks import (
@@ -111,20 +112,25 @@ _LOOKS: dict[Style, str] = {"": "", "strong": "bold", "em": "italic", "code": "c
 
 def print_document(document: Document, console: "Console") -> None:
     """Onto a terminal, or as plain lines into a file or a pipe, where no line is broken."""
-
-    def line(shown: "RenderableType", style: str = "") -> None:
-        console.print(shown, style=style, soft_wrap=not console.is_terminal)
-
-    line(_shown(document.title), "bold underline")
+    _line(_shown(document.title), console, "bold underline")
     for section in document.sections:
-        line("")
+        _line("", console)
         if section.title:
-            line(_shown(section.title), "bold")
-        for position, block in enumerate(section.blocks):
-            if position:
-                line("")
-            for shown in _terminal_lines(block):
-                line(shown)
+            _line(_shown(section.title), console, "bold")
+        print_blocks(section.blocks, console)
+
+
+def print_blocks(blocks: Sequence[Block], console: "Console") -> None:
+    """Blocks as `print_document` prints them, an empty line between two."""
+    for position, block in enumerate(blocks):
+        if position:
+            _line("", console)
+        for shown in _terminal_lines(block):
+            _line(shown, console)
+
+
+def _line(shown: "RenderableType", console: "Console", style: str = "") -> None:
+    console.print(shown, style=style, soft_wrap=not console.is_terminal)
 
 
 def _terminal_lines(block: Block) -> list["RenderableType"]:
