@@ -9,6 +9,7 @@ from goalward.report.figures.training import training_figure
 from goalward.report.figures.truth import truth_figure
 from goalward.report.words.summary import summary
 from goalward.report.words.tables import score_table, write_table
+from goalward.report.words.tasks import TABLE_NAME, task_csv, task_table
 from goalward.report.words.truth_table import chance_table, truth_csv, value_table
 from goalward.runs.run import Run
 
@@ -26,6 +27,11 @@ def write_summary(run: Run) -> list[Path]:
         "paper_metrics": metric_bars(scores.cards, scores_shown("paper"), scores.tests),
         "calibration": reliability_figure(scores.calibration),
     }
+    by_task = task_table(scores)
+    if by_task is not None:
+        tables[TABLE_NAME] = by_task
+        written.append(folder.tables / f"{TABLE_NAME}.csv")
+        write_text(written[-1], task_csv(scores))
     if folder.training_log.is_file():
         figures["training"] = training_figure(run.training_log())
     if truth is not None:

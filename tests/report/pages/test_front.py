@@ -127,10 +127,29 @@ def test_values_that_tell_successes_from_others_are_not_doubted():
     assert (front["doubts"], front["answer"]["silence"]) == ([], "")
 
 
-def test_success_is_counted_by_task():
-    run = run_of([SUCCESS, TIME_OUT, SUCCESS], tasks=["fold", "fold", "lift"])
-    told = [(task["name"], task["count"], task["total"]) for task in front_page(run)["tasks"]]
-    assert told == [("fold", 1, 2), ("lift", 1, 1)]
+def test_tasks_are_told_as_the_scores_have_them():
+    outcomes, names = [SUCCESS, TIME_OUT, SUCCESS, FAILURE], ["fold", "fold", "lift", "fold"]
+    run = run_of(outcomes, tasks=names)
+    fold, lift = front_page(run)["tasks"]
+    answer = run.scores.tasks.tasks[0]
+    assert (fold["name"], fold["success"]["count"], fold["success"]["total"]) == ("fold", 1, 3)
+    assert fold["success"]["low"] == pytest.approx(answer.success.interval.low, abs=1e-6)
+    assert (fold["time_outs"], fold["failures"]) == (1, 1)
+    assert fold["more_time"]["value"] == pytest.approx(answer.share.value, abs=1e-6)
+    assert fold["auroc"]["value"] == pytest.approx(answer.auroc.value, abs=1e-6)
+    assert fold["values"] == "cannot be checked: too few episodes"
+    assert (lift["values_tell"], lift["values"]) == (None, "cannot be checked: one episode")
+    assert lift["auroc"]["reason"] == "one episode"
+    assert [s["name"] for s in front_page(run)["sections"]][:2] == ["policy", "tasks"]
+
+
+@pytest.mark.parametrize("names", [["fold", "fold"], ["lift", "fold"]])
+def test_one_task_and_older_runs_have_the_names_of_their_tasks_alone(names):
+    run = run_of([SUCCESS, TIME_OUT], tasks=names)
+    older = replace(run, results=replace(run.results, scores=replace(run.scores, tasks=None)))
+    front = front_page(older)
+    assert front["tasks"] == [{"name": name} for name in dict.fromkeys(names)]
+    assert "tasks" not in [section["name"] for section in front["sections"]]
 
 
 def test_sections_have_the_names_that_the_page_looks_for():

@@ -5,7 +5,6 @@ from typing import Any
 
 from goalward.metrics.evaluation_scores import EvaluationScores
 from goalward.metrics.more_time import ON_ITS_WAY_FROM, STUCK_UP_TO
-from goalward.metrics.policy_answers import rate
 from goalward.metrics.scores.calibration import Calibration
 from goalward.metrics.scores.table import SCORES
 from goalward.metrics.truth.card import TruthCard
@@ -17,6 +16,7 @@ from goalward.report.pages.training import training_stages
 from goalward.report.words.rendering import page_sections, page_spans
 from goalward.report.words.summary import summary_document
 from goalward.report.words.tables import card_cell, column_name, letters_of
+from goalward.report.words.tasks import values_words
 from goalward.report.words.time_outs import late_ids, silence_about_time_outs
 from goalward.rollouts.episode import Outcome
 from goalward.runs.codec import settings_text
@@ -85,13 +85,25 @@ def _answer(run: Run) -> dict[str, Any]:
 
 
 def _tasks(run: Run) -> list[dict[str, Any]]:
-    """Success by task, in order of first appearance."""
-    found: dict[str, list[bool]] = {}
-    for episode in run.episodes:
-        found.setdefault(episode.task, []).append(episode.outcome is Outcome.SUCCESS)
+    """The tasks in order of first appearance, which is how episodes refer to them.
+
+    With what is known of each where there are several; runs of older versions have names alone.
+    """
+    answers = run.scores.tasks
+    if answers is None:
+        return [{"name": task} for task in dict.fromkeys(e.task for e in run.episodes)]
     return [
-        {"name": task} | share(rate(sum(successes), len(successes)))
-        for task, successes in found.items()
+        {
+            "name": one.task,
+            "success": share(one.success),
+            "time_outs": one.num_time_out,
+            "failures": one.num_failure,
+            "more_time": estimate(one.share, one.share_interval),
+            "auroc": estimate(one.auroc, one.auroc_interval),
+            "values_tell": one.values_tell,
+            "values": values_words(one),
+        }
+        for one in answers.tasks
     ]
 
 

@@ -30,9 +30,19 @@ window.goalward = window.goalward || {};
     return element;
   }
 
-  // A name as it is, in its own direction: what stands beside it keeps its place.
+  // Longer names lose their middle: tasks often differ at their ends.
+  const MOST_CHARACTERS = 120;
+
+  function shortened(text) {
+    if (text.length <= MOST_CHARACTERS) return text || "(no name)";
+    const half = Math.floor((MOST_CHARACTERS - 3) / 2);
+    return `${text.slice(0, half)} … ${text.slice(-half)}`;
+  }
+
+  // A name in its own direction: what stands beside it keeps its place. All of a long one is its title.
   function named(text) {
-    return build("bdi", { text: text || "(no name)" });
+    const shown = shortened(text);
+    return build("bdi", { text: shown, title: text && shown !== text ? text : null });
   }
 
   const PATHS = {
@@ -99,5 +109,5 @@ window.goalward = window.goalward || {};
     }
   }
 
-  Object.assign(goalward, { build, named, svg, icon, replace, tell, copy });
+  Object.assign(goalward, { build, named, shortened, svg, icon, replace, tell, copy });
 })();

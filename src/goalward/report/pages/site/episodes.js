@@ -148,7 +148,7 @@
         ]);
       case "task": {
         const task = column.of(row);
-        return build("td.task", { ...told, title: task, text: task });
+        return build("td.task", { ...told, title: task, text: goalward.shortened(task) });
       }
       case "outcome":
         return build("td.outcome", told, W.badge(row.outcome));

@@ -106,7 +106,7 @@
       build("div.fields", {}, [
         typed("q", "Search", { type: "search", placeholder: run.front.tasks.length > 1 ? "name or task" : "name", id: "search" }),
         run.front.tasks.length > 1
-          ? select("Task", "task", [["", "all"], ...run.front.tasks.map((task, i) => [String(i), task.name || "(no name)"])], change)
+          ? select("Task", "task", [["", "all"], ...run.front.tasks.map((task, i) => [String(i), goalward.shortened(task.name)])], change)
           : null,
         kinds.length ? select("Has", "event", [["", "anything"], ...kinds.map((kind) => [kind, `a ${W.kind(kind)}`])], change) : null,
         run.episodes.some((row) => row.setback !== null)

@@ -4,7 +4,7 @@
   const { build, icon, named } = goalward;
   const W = goalward.words;
   // Sections of the summary that have a place of their own on this page.
-  const PLACED = ["policy", "watch", "trust", "truth", "done"];
+  const PLACED = ["policy", "tasks", "watch", "trust", "truth", "done"];
 
   function show(place) {
     const front = goalward.run.front;
@@ -13,7 +13,8 @@
       hero(front),
       doubts(front),
       watch(front),
-      inWords(front),
+      panel("In words", build("div.prose", {}, W.blocks(sectionOf(front, "policy").blocks))),
+      goalward.tasks(front, sectionOf(front, "tasks")),
       goalward.charts.methods(sectionOf(front, "trust").blocks),
       goalward.charts.truth(sectionOf(front, "truth")),
       ...others.map((section) => panel(section.title, W.blocks(section.blocks))),
@@ -144,24 +145,6 @@
     ]);
   }
 
-  function inWords(front) {
-    return build("div.pair", {}, [
-      panel("In words", build("div.prose", {}, W.blocks(sectionOf(front, "policy").blocks))),
-      front.tasks.length > 1 ? byTask(front.tasks) : null,
-    ]);
-  }
-
-  function byTask(tasks) {
-    return panel("By task", [
-      build("p.how", { text: "Success rate of each task; the bar is its 95 % interval." }),
-      build("ul.task-list", {}, tasks.map((task, index) => build("li", {}, [
-        build("a.task-name", { href: goalward.route.freshLink({ view: "episodes", task: String(index) }) }, named(task.name)),
-        build("span.task-rate", { text: `${W.percent(task.value)} of ${task.total}` }),
-        bar(task, task.name),
-      ]))),
-    ]);
-  }
-
   // ---- watch these first --------------------------------------------------------------------
 
   function watch(front, isShort) {
@@ -208,5 +191,5 @@
     ]);
   }
 
-  goalward.overview = { show, watch, panel, doubtLine };
+  goalward.overview = { show, watch, panel, bar, doubtLine };
 })();

@@ -1,0 +1,89 @@
+// The table of tasks on the front page: what is known of each, sorted by its headers.
+"use strict";
+(function () {
+  const { build, named } = goalward;
+  const W = goalward.words;
+  const byName = new Intl.Collator("en", { numeric: true, sensitivity: "base" }).compare;
+
+  // `desc` is the direction that puts what is worth seeing on top.
+  const COLUMNS = [
+    { key: "name", name: "Task", of: (task) => task.name, desc: false, isText: true },
+    { key: "episodes", name: "Episodes", of: (task) => task.success.total, desc: true },
+    { key: "rate", name: "Success rate", of: (task) => task.success.value, desc: false, about: "with its 95 % interval" },
+    { key: "time_outs", name: "Timed out", of: (task) => task.time_outs, desc: true },
+    { key: "failures", name: "Failed early", of: (task) => task.failures, desc: true },
+    { key: "more_time", name: "With twice the time", unit: "of time-outs", of: (task) => task.more_time.value, desc: true, about: "the share of its time-outs that is expected to succeed, each given its own clock again" },
+    { key: "auroc", name: "Frame AUROC", of: (task) => task.auroc.value, desc: true, about: "held-out episodes of this task among themselves" },
+    { key: "values", name: "Values", of: (task) => task.values, desc: false, isText: true, about: "whether they tell successes from other episodes of this task" },
+  ];
+
+  function tasks(front, section) {
+    if (!section || !W.known(front.tasks[0].success)) return null;
+    const place = build("div.scroll.task-scroll", { tabindex: "0", role: "region", "aria-label": "Table of tasks" });
+    showRows(place, front.tasks, { key: "episodes", desc: true });
+    // All tasks are in the table below, with more columns than the summary has.
+    const told = section.blocks.filter(({ kind }) => kind === "paragraph");
+    return goalward.overview.panel(section.title, [
+      build("div.prose", {}, W.blocks(told)),
+      place,
+    ]);
+  }
+
+  function showRows(place, all, sorted) {
+    const column = COLUMNS.find(({ key }) => key === sorted.key);
+    const sign = sorted.desc ? -1 : 1;
+    const order = [...all.keys()].sort((a, b) => compared(column.of(all[a]), column.of(all[b]), sign) || a - b);
+    goalward.replace(place, build("table.tasks", {}, [
+      build("caption.offscreen", { text: "Tasks" }),
+      build("thead", {}, build("tr", {}, COLUMNS.map((one) => header(one, sorted, (to) => {
+        showRows(place, all, to);
+        place.querySelector(`button.sort[data-key="${to.key}"]`).focus();
+      })))),
+      build("tbody", {}, order.map((index) => rowOf(all[index], index))),
+    ]));
+  }
+
+  // What has no number comes last, whichever way the rest is sorted.
+  function compared(a, b, sign) {
+    if (!W.known(a) || !W.known(b)) return Number(!W.known(a)) - Number(!W.known(b));
+    return sign * (typeof a === "string" ? byName(a, b) : a - b);
+  }
+
+  function header(column, sorted, sort) {
+    const isSorted = sorted.key === column.key;
+    const desc = isSorted ? !sorted.desc : column.desc;
+    return build(`th${column.isText ? "" : ".number"}`, { scope: "col", "aria-sort": isSorted ? (sorted.desc ? "descending" : "ascending") : "none" },
+      build("button.sort", { type: "button", title: column.about, "data-key": column.key, onclick: () => sort({ key: column.key, desc }) }, [
+        build("span", {}, [column.name, column.unit ? build("span.unit", { text: ` ${column.unit}` }) : null]),
+        build("span.arrow", { "aria-hidden": "true", text: isSorted ? (sorted.desc ? "↓" : "↑") : "" }),
+      ]));
+  }
+
+  function rowOf(task, index) {
+    const episodes = goalward.route.freshLink({ view: "episodes", task: String(index) });
+    return build("tr", {}, [
+      build("th.task-name", { scope: "row" }, build("a", { href: episodes }, named(task.name))),
+      build("td.number", { text: W.whole(task.success.total) }),
+      build("td.rate", {}, [
+        build("span", { text: `${W.percent(task.success.value)} (${W.percent(task.success.low)} to ${W.percent(task.success.high)})` }),
+        goalward.overview.bar(task.success, "Success rate"),
+      ]),
+      build("td.number", { text: W.whole(task.time_outs) }),
+      build("td.number", { text: W.whole(task.failures) }),
+      withInterval(task.more_time, W.percent),
+      withInterval(task.auroc, (value) => W.fixed(value, 2)),
+      build(`td.values-word${task.values_tell ? "" : ".soft"}`, { text: task.values }),
+    ]);
+  }
+
+  function withInterval(found, words) {
+    if (!W.known(found.value)) return build("td.number", { title: found.reason, text: "–" });
+    const hasInterval = W.known(found.low) && W.known(found.high);
+    return build("td.number", {}, [
+      words(found.value),
+      hasInterval ? build("span.ends", { text: `${words(found.low)} to ${words(found.high)}` }) : null,
+    ]);
+  }
+
+  goalward.tasks = tasks;
+})();
