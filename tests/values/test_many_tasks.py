@@ -33,7 +33,8 @@ def test_one_network_learns_opposite_tasks_because_it_is_told_which(method) -> N
     fitted = fit(
         rollouts, method, seeds=1, num_steps=400, learning_rate=3e-3, held_out_fraction=0.0, **TINY
     )
-    assert fitted.is_shared and fitted.tasks == ("",)
+    assert fitted.is_shared
+    assert fitted.tasks == ("",)
     steps = fitted.predict(rollouts).steps(method)[0]
     before_last = rollouts.episode_ends - 2
     near = steps[before_last[rollouts.success]]
@@ -57,7 +58,8 @@ def test_one_task_is_fitted_as_it_always_was() -> None:
     rollouts = opposite_tasks().where(task="up")
     together = fit(rollouts, "mc", seeds=1, num_steps=4, **TINY)
     apart = fit(rollouts, "mc", seeds=1, num_steps=4, per_task=True, **TINY)
-    assert not together.is_shared and together.tasks == ("up",)
+    assert not together.is_shared
+    assert together.tasks == ("up",)
     for name, weight in together.nets[0].weights.items():
         np.testing.assert_array_equal(weight, apart.nets[0].weights[name])
 
