@@ -18,6 +18,7 @@ from goalward.cli.inspect import inspect_command
 from goalward.cli.predict import predict_command
 from goalward.cli.report import report_command
 from goalward.cli.reproduce import reproduce_command
+from goalward.cli.settings import settings_command
 from goalward.cli.sheet import sheet_command
 from goalward.cli.simulate import simulate_command
 from goalward.cli.truth import truth_command
@@ -37,6 +38,7 @@ app.command(episodes_command, name="episodes")
 app.command(embed_command, name="embed")
 app.command(fit_command, name="fit")
 app.command(predict_command, name="predict")
+app.command(settings_command, name="settings")
 app.command(compare_command, name="compare")
 app.command(export_command, name="export")
 app.command(report_command, name="report")

@@ -82,7 +82,8 @@ def evaluate_command(
     preset
         default, or the paper's numbers for libero, square or cloth.
     set_
-        Another value for a hyper-parameter, as name=value; `goalward settings` lists them.
+        Other values for hyper-parameters, as name=value, separated by commas; `goalward settings`
+        lists them.
     per_task
         Learn each task from its own episodes alone, as the paper's studies do. By default one value
         function serves all tasks and is told which one it looks at.

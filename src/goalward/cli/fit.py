@@ -31,7 +31,7 @@ def fit_command(
 
     - `goalward fit features.npz --out run` the paper's method, five seeds
     - `goalward fit features.npz --out run --methods liveness,td,mc --preset libero`
-    - `goalward fit features.npz --out run --set num_steps=5000 --set time_out=open`
+    - `goalward fit features.npz --out run --set num_steps=5000,time_out=open`
 
     Parameters
     ----------
@@ -50,7 +50,8 @@ def fit_command(
     device
         cpu, cuda, ... Default: cuda where there is one.
     set_
-        Another value for a hyper-parameter, as name=value.
+        Other values for hyper-parameters, as name=value, separated by commas; `goalward settings`
+        lists them.
     """
     # torch takes seconds to import: only commands that need it pay.
     from goalward.training.feature_file import read_features

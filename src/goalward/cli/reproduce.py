@@ -69,7 +69,8 @@ def reproduce_command(
     device
         cpu, cuda, ... Default: cuda where there is one.
     set_
-        Another value for a hyper-parameter, as name=value.
+        Other values for hyper-parameters, as name=value, separated by commas; `goalward settings`
+        lists them.
     """
     from goalward.experiments.recipe import find_recipe
 

@@ -23,17 +23,21 @@ class Hyperparameters:
     num_layers: int = 5
     """Linear maps from input to output; all but the last are followed by LayerNorm and GELU."""
     width: int = 512
+    """Numbers between two layers."""
     standardise: bool = True
     """Bring every input to mean 0 and deviation 1 over the run's own training frames."""
 
     # its training
     learning_rate: float = 1e-4
+    """Adam's, at the first step."""
     learning_rate_end: float = 0.0
     """Share of the learning rate that is left at the last step, falling evenly; 1: constant."""
     batch_size: int = 512
+    """Frames per gradient step."""
     num_steps: int = 3000
     """Gradient steps per stage."""
     gradient_steps_per_batch: int = 2
+    """Steps that are taken on the same frames before others are drawn."""
     held_out_fraction: float = 0.0
     """Share of episodes kept for early stopping: the weights that did best on them are kept."""
     evaluations: int = 20
@@ -45,6 +49,7 @@ class Hyperparameters:
     """With a value above 0, targets come from a lagged network that moves this share of the way
     to the trained one at each `lagged_period`; 0: targets come from the network itself."""
     lagged_period: int = 1
+    """Gradient steps between two moves of the lagged network."""
     dropout: float = 0.0
     """Share of the numbers between layers that is left out at each step of the training."""
     input_noise: float = 0.0
@@ -62,8 +67,9 @@ class Hyperparameters:
     priority_exponent: float = 0.6
     """alpha: 0 samples uniformly, 1 in proportion to the error."""
     importance_start: float = 0.4
+    """beta at the first step: 1 makes up for frames being drawn more often, 0 does not."""
     importance_end: float = 1.0
-    """beta, rising evenly over the training."""
+    """beta at the last step; it rises evenly over the training."""
     priority_floor: float = 1e-2
     """Added to every error, so that no frame is forgotten."""
     capacity: int | None = None
@@ -71,16 +77,24 @@ class Hyperparameters:
 
     # the methods
     discount: float | None = None
+    """Of the liveness value, and of the scale that all methods share: k steps to go are worth
+    1 - 2 discount^k. None: 1 - 1.75 / horizon."""
     td_discount: float | None = None
+    """Of temporal differences (td). None: 1 - 1 / horizon."""
     td_normaliser: float | None = None
+    """td counts a step as one over this. None: the horizon."""
     mc_normaliser: float | None = None
+    """mc and mc-dist count a step as one over this. None: two horizons."""
     survival_bins: int = 32
+    """Stretches of time that survival and lambda-returns tell apart."""
     survival_max_steps: int | None = None
     """Beyond so many steps success counts as never; None: `survival_horizons` horizons."""
     survival_horizons: float = 1.0
+    """How far survival and lambda-returns look ahead, in horizons."""
     time_out: Literal["terminal", "open"] = "terminal"
     """The last frame of a time-out: nothing follows it (the paper), or no target at all."""
     anchor_frames: Literal["all", "success"] = "all"
+    """What the first stage of liveness is trained on: all frames, or those of successes."""
     cross_fit: int = 0
     """With K of 2 or more, the anchor value of an episode comes from networks that never saw it."""
     rounds: int = 0
