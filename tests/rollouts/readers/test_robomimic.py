@@ -200,6 +200,42 @@ def test_reads_isaac_lab(tmp_path: Path):
     assert rollouts.tasks == ("Isaac-Stack-Cube-Franka-v0",)
 
 
+def write_environment(path: Path, name: str | None) -> None:
+    """Two episodes in this environment; None: the file does not say which."""
+    demos = {"demo_0": hdf5.robomimic_demo(), "demo_1": hdf5.robomimic_demo(6, None, 1)}
+    about = {} if name is None else {"env_args": json.dumps({"env_name": name, "type": 1})}
+    hdf5.write(path, demos, data_attributes=about)
+
+
+def tasks_of(folder: Path) -> dict[str, str]:
+    return {episode.id: episode.task for episode in read(folder)}
+
+
+def test_a_folder_of_can_and_lift_is_two_tasks(tmp_path: Path):
+    write_environment(tmp_path / "a.hdf5", "PickPlaceCan")
+    write_environment(tmp_path / "b.hdf5", "Lift")
+    write_environment(tmp_path / "c.hdf5", "Lift")
+    assert tasks_of(tmp_path) == {
+        **{"a/demo_0": "PickPlaceCan", "a/demo_1": "PickPlaceCan"},
+        **{"b/demo_0": "Lift", "b/demo_1": "Lift", "c/demo_0": "Lift", "c/demo_1": "Lift"},
+    }
+
+
+def test_a_file_without_an_environment_goes_by_its_name_where_others_have_one(tmp_path: Path):
+    write_environment(tmp_path / "ours.hdf5", None)
+    write_environment(tmp_path / "b.hdf5", "Lift")
+    assert set(tasks_of(tmp_path).items()) == {
+        *(("ours/demo_0", "ours"), ("ours/demo_1", "ours")),
+        *(("b/demo_0", "Lift"), ("b/demo_1", "Lift")),
+    }
+
+
+def test_files_of_which_none_names_an_environment_are_parts_of_one_task(tmp_path: Path):
+    write_environment(tmp_path / "part_1.hdf5", None)
+    write_environment(tmp_path / "part_2.hdf5", None)
+    assert set(tasks_of(tmp_path).values()) == {""}
+
+
 def test_nested_observations_are_found_by_their_last_name(tmp_path: Path):
     demo = hdf5.isaac_lab_demo()
     nested = {

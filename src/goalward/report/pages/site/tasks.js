@@ -7,14 +7,14 @@
 
   // `desc` is the direction that puts what is worth seeing on top.
   const COLUMNS = [
-    { key: "name", name: "Task", of: (task) => task.name, desc: false, isText: true },
+    { key: "name", name: "Task", of: (task) => task.name, desc: false, isLeft: true },
     { key: "episodes", name: "Episodes", of: (task) => task.success.total, desc: true },
-    { key: "rate", name: "Success rate", of: (task) => task.success.value, desc: false, about: "with its 95 % interval" },
+    { key: "rate", name: "Success rate", of: (task) => task.success.value, desc: false, isLeft: true, about: "with its 95 % interval" },
     { key: "time_outs", name: "Timed out", of: (task) => task.time_outs, desc: true },
     { key: "failures", name: "Failed early", of: (task) => task.failures, desc: true },
     { key: "more_time", name: "With twice the time", unit: "of time-outs", of: (task) => task.more_time.value, desc: true, about: "the share of its time-outs that is expected to succeed, each given its own clock again" },
     { key: "auroc", name: "Frame AUROC", of: (task) => task.auroc.value, desc: true, about: "held-out episodes of this task among themselves" },
-    { key: "values", name: "Values", of: (task) => task.values, desc: false, isText: true, about: "whether they tell successes from other episodes of this task" },
+    { key: "values", name: "Values", of: (task) => task.values, desc: false, isLeft: true, about: "whether they tell successes from other episodes of this task" },
   ];
 
   function tasks(front, section) {
@@ -52,7 +52,7 @@
   function header(column, sorted, sort) {
     const isSorted = sorted.key === column.key;
     const desc = isSorted ? !sorted.desc : column.desc;
-    return build(`th${column.isText ? "" : ".number"}`, { scope: "col", "aria-sort": isSorted ? (sorted.desc ? "descending" : "ascending") : "none" },
+    return build(`th${column.isLeft ? "" : ".number"}`, { scope: "col", "aria-sort": isSorted ? (sorted.desc ? "descending" : "ascending") : "none" },
       build("button.sort", { type: "button", title: column.about, "data-key": column.key, onclick: () => sort({ key: column.key, desc }) }, [
         build("span", {}, [column.name, column.unit ? build("span.unit", { text: ` ${column.unit}` }) : null]),
         build("span.arrow", { "aria-hidden": "true", text: isSorted ? (sorted.desc ? "↓" : "↑") : "" }),

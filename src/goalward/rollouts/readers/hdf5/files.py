@@ -4,8 +4,8 @@
 # (h5py ships no type stubs)
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,17 +97,32 @@ def find_demos(
 ) -> list[FoundEpisode]:
     """Every episode of the file or of the files in the folder, as far as it can be trusted."""
     files = hdf5_files(path)
-    episodes: list[FoundEpisode] = []
+    by_file: dict[Path, list[FoundEpisode]] = {}
     num_damaged = 0
     for file_path, prefix in zip(files, _prefixes(files), strict=True):
         try:
-            episodes += _read_file(file_path, prefix, demo_format, options, findings)
+            by_file[file_path] = _read_file(file_path, prefix, demo_format, options, findings)
         except DamagedFile as error:
             num_damaged += 1
             if num_damaged == len(files):
                 raise
             findings.damage(f"{error}; none of its episodes is used")
-    return episodes
+    return _with_tasks(by_file)
+
+
+def _with_tasks(by_file: Mapping[Path, Sequence[FoundEpisode]]) -> list[FoundEpisode]:
+    """A file that does not name its task goes by its own name, where other files name theirs.
+
+    Where none does, nothing says whether the files are tasks or parts of one.
+    """
+    episodes = [episode for found in by_file.values() for episode in found]
+    if not any(episode.task for episode in episodes):
+        return episodes
+    return [
+        episode if episode.task else replace(episode, task=printable(path.stem))
+        for path, found in by_file.items()
+        for episode in found
+    ]
 
 
 def _prefixes(files: Sequence[Path]) -> list[str]:

@@ -1,0 +1,92 @@
+"""The table of tasks on the front page, with few of them and with a thousand."""
+
+import numpy as np
+import pytest
+from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
+
+from goalward.report.pages.files import write_pages
+from goalward.rollouts.episode import Outcome
+
+LONG = "put the " + "very " * 2000 + "red cup away"
+WORD = "w" * 10_000
+MARKUP = "</script><img src=x onerror=alert(1)>"
+PHONE = {"viewport": {"width": 390, "height": 800}, "is_mobile": True, "has_touch": True}
+
+
+@pytest.fixture(scope="module")
+def many_tasks(tmp_path_factory):
+    """A thousand tasks of one episode, and a few of more, with names that ask for trouble."""
+    folder = tmp_path_factory.mktemp("many_tasks")
+    names = [f"task {i}" for i in range(1000)]
+    names += [LONG] * 4 + [WORD] * 3 + [MARKUP] * 2 + [""]
+    outcomes = [(Outcome.SUCCESS, Outcome.TIME_OUT)[i % 2] for i in range(len(names))]
+    episodes = [
+        drawn_episode(str(i), 5, outcome=outcome, task=name)
+        for i, (outcome, name) in enumerate(zip(outcomes, names, strict=True))
+    ]
+    said = [
+        countdown(5) if outcome is Outcome.SUCCESS else np.full((2, 5), 90.0)
+        for outcome in outcomes
+    ]
+    run, _ = drawn_run(episodes, {"td": said}, folder)
+    return write_pages(run, None, folder / "report")
+
+
+def first_names(page, count=5):
+    names = page.locator("table.tasks .task-name")
+    return [names.nth(i).inner_text() for i in range(count)]
+
+
+def test_every_task_has_a_row_the_most_episodes_first(many_tasks, open_report):
+    page = open_report(many_tasks).without_charts().open()
+    assert page.locator("table.tasks tbody tr").count() == 1004
+    long, word, markup, *rest = first_names(page)
+    assert (markup, rest) == (MARKUP, ["task 0", "task 1"])
+    # Shortened where it is read; all of it where the mouse rests.
+    assert long.startswith("put the very")
+    assert long.endswith("red cup away")
+    assert max(len(long), len(word)) <= 120
+    title = page.locator("table.tasks .task-name bdi").first.get_attribute("title")
+    assert title == LONG
+    assert page.locator("main img[src=x]").count() == 0
+    cells = page.locator("table.tasks tbody tr").first.locator("td").all_inner_texts()
+    assert cells[0] == "4"
+    assert cells[1].split() == ["50", "%", "(15", "%", "to", "85", "%)"]
+    assert cells[2:4] == ["2", "0"]
+    assert "By task" in page.inner_text("main")
+    assert "no further apart than chance may put them" in page.inner_text("main")
+
+
+def test_a_header_sorts_and_turns_around(many_tasks, open_report):
+    page = open_report(many_tasks).without_charts().open()
+    page.click("table.tasks button[data-key=name]")
+    assert first_names(page, 1) == ["(no name)"]
+    page.click("table.tasks button[data-key=name]")
+    assert first_names(page, 1)[0].startswith("www")
+    header = page.locator("table.tasks th", has=page.locator("[data-key=name]"))
+    assert header.get_attribute("aria-sort") == "descending"
+    # What has no AUROC comes last, either way.
+    for _ in range(2):
+        page.click("table.tasks button[data-key=auroc]")
+        assert (
+            "–" not in page.locator("table.tasks tbody tr").first.locator("td").nth(5).inner_text()
+        )
+
+
+def test_a_task_leads_to_its_episodes(many_tasks, open_report):
+    reader = open_report(many_tasks).without_charts()
+    page = reader.open()
+    page.click("table.tasks .task-name a >> nth=1")
+    page.wait_for_selector("table.episodes")
+    assert page.inner_text(".row-count") == "3 of 1,010 episodes"
+
+
+@pytest.mark.parametrize("screen", [{}, PHONE])
+@pytest.mark.parametrize("address", ["", "#episodes?task=1000", "#episode?id=1004"])
+def test_long_names_do_not_push_the_page_sideways(many_tasks, open_report, screen, address):
+    reader = open_report(many_tasks, **screen).without_charts()
+    page = reader.open(address)
+    assert not reader.scrolls_sideways()
+    # Nor do they fill a screen: the page is words and numbers.
+    box = page.locator("table.tasks tbody tr").first.bounding_box() if not address else None
+    assert box is None or box["height"] < 400
