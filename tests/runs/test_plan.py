@@ -111,8 +111,8 @@ def test_seconds_are_measured_not_constant(monkeypatch) -> None:
 
     real = outlook.batch_trainer
 
-    def slow(problem, state):
-        advance = real(problem, state)
+    def slow(problem, state, each):
+        advance = real(problem, state, each)
 
         def slower():
             outlook.time.sleep(0.02)

@@ -24,6 +24,8 @@ from goalward.training.stages import Stage
 from goalward.training.task_codes import TaskCodes
 
 _PROGRESS = "progress.safetensors"
+# Who answers for what, once all groups are trained.
+FACTS = "run.json"
 _FINGERPRINT_ROWS = 997
 
 
@@ -219,6 +221,21 @@ def fingerprint(
     return digest.hexdigest()
 
 
+def remove_training(folder: Path) -> None:
+    """The files of a training, finished or not; others stay, and then the folder too."""
+    try:
+        # First the file without which the others are not read.
+        (folder / FACTS).unlink(missing_ok=True)
+        temporary = (".nets-*.safetensors", f".{_PROGRESS}.*", f".{FACTS}.*")
+        for pattern in ("nets-*.safetensors", _PROGRESS, *temporary):
+            for path in folder.glob(pattern):
+                path.unlink(missing_ok=True)
+        if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
+            folder.rmdir()
+    except OSError as error:
+        raise GoalwardError(f"{folder}: cannot be removed ({error.strerror or error})") from error
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """The folder of a training: one file per finished group, one for the group under way.
@@ -241,6 +258,8 @@ class Checkpoint:
         return replace(_nets(tensors, facts, self.stages), after={})
 
     def finish(self, group: int, nets: Nets) -> None:
+        # Of the fit that lay here before: with a network of another it would be a mixture.
+        (self.folder / FACTS).unlink(missing_ok=True)
         write_nets(nets_path(self.folder, group), nets)
         (self.folder / _PROGRESS).unlink(missing_ok=True)
 

@@ -27,6 +27,7 @@ from goalward.training.nets import (
 from goalward.training.problem import Problem, problem_of
 from goalward.training.progress import UNHURRIED, OnProgress, Pace, Reporter, stage_names
 from goalward.training.runs import NetRun, all_runs
+from goalward.training.side_by_side import Each, one_by_one, side_by_side
 from goalward.training.step import (
     State,
     evaluate,
@@ -135,24 +136,25 @@ def _train_group(
     batch = int(state["batch"])
     if batch:
         _log.info("going on after batch %d of %d", batch, problem.numbers.num_batches)
-    advance = batch_trainer(problem, state)
     points = set(evaluation_batches(problem.numbers))
     saved = time.monotonic()
     between_batches = True
     try:
-        is_over = bool(has_stopped(problem, state).all())
-        while batch < problem.numbers.num_batches and not is_over:
-            between_batches = False
-            advance()
-            batch += 1
-            if batch in points:
-                evaluate(problem, state)
-                is_over = bool(has_stopped(problem, state).all())
-            between_batches = True
-            reporter.report(index, problem, state, batch)
-            if checkpoint and time.monotonic() - saved > reporter.pace.save_s:
-                checkpoint.save_progress(index, state)
-                saved = time.monotonic()
+        with side_by_side(problem.device) as each:
+            advance = batch_trainer(problem, state, each)
+            is_over = bool(has_stopped(problem, state).all())
+            while batch < problem.numbers.num_batches and not is_over:
+                between_batches = False
+                advance()
+                batch += 1
+                if batch in points:
+                    evaluate(problem, state)
+                    is_over = bool(has_stopped(problem, state).all())
+                between_batches = True
+                reporter.report(index, problem, state, batch)
+                if checkpoint and time.monotonic() - saved > reporter.pace.save_s:
+                    checkpoint.save_progress(index, state)
+                    saved = time.monotonic()
     except KeyboardInterrupt:
         if checkpoint and between_batches:
             checkpoint.save_progress(index, state)
@@ -165,14 +167,14 @@ def _train_group(
     return Nets(problem.runs, weights, problem.mean.cpu(), problem.scale.cpu(), log=log)
 
 
-def batch_trainer(problem: Problem, state: State) -> Callable[[], None]:
+def batch_trainer(problem: Problem, state: State, each: Each = one_by_one) -> Callable[[], None]:
     """A function that trains one batch; on CUDA it replays a graph after a few batches.
 
     The batches that warm up the graph are part of the training like any other. Features that
     stay on the host cannot be part of a graph: then every batch is launched by hand.
     """
     if problem.device.type != "cuda" or not problem.rows.on_device:
-        return lambda: train_batch(problem, state)
+        return lambda: train_batch(problem, state, each)
     stream = torch.cuda.Stream()
     graph = torch.cuda.CUDAGraph()
     calls = 0

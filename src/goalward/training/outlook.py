@@ -17,6 +17,7 @@ from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.lens import Sight
 from goalward.training.problem import problem_of
 from goalward.training.runs import NetRun, all_runs
+from goalward.training.side_by_side import side_by_side
 from goalward.training.step import initial_state
 from goalward.training.task_codes import TaskCodes
 from goalward.training.value_net import NetShape
@@ -59,8 +60,8 @@ def training_outlook(
     seconds, weight_bytes, largest = 0.0, 0, 0
     for group in groups:
         own = numbers.of(group[0].stage.family)
-        # On the CPU runs are computed one by one: one stands for all.
-        size = len(group) if chosen.type == "cuda" else 1
+        # On the CPU so many runs are computed at a time: they stand for all.
+        size = min(len(group), len(group) if chosen.type == "cuda" else torch.get_num_threads())
         stage = group[0].stage
         kind = (stage.family, stage.output.name, stage.backup is not None, size)
         if kind not in tried:
@@ -136,18 +137,19 @@ class _Sample:
         state = initial_state(problem)
         shape = NetShape(problem.rows.size, problem.output_size, own.width, own.num_layers)
         parameters = sum(num_in * num_out + 3 * num_out for num_in, num_out in shape.layer_sizes())
-        advance = batch_trainer(problem, state)
-        for _ in range(min(own.num_batches, _FEWEST_STEPS)):
-            advance()
-        _wait_for(self.device)
-        started, steps = time.perf_counter(), 0
-        while steps < min(own.num_batches, _FEWEST_STEPS) or (
-            steps < own.num_batches and time.perf_counter() - started < _TRY_S
-        ):
-            advance()
-            steps += 1
+        with side_by_side(self.device) as each:
+            advance = batch_trainer(problem, state, each)
+            for _ in range(min(own.num_batches, _FEWEST_STEPS)):
+                advance()
             _wait_for(self.device)
-        per_batch = (time.perf_counter() - started) / steps
+            started, steps = time.perf_counter(), 0
+            while steps < min(own.num_batches, _FEWEST_STEPS) or (
+                steps < own.num_batches and time.perf_counter() - started < _TRY_S
+            ):
+                advance()
+                steps += 1
+                _wait_for(self.device)
+            per_batch = (time.perf_counter() - started) / steps
         return per_batch / own.gradient_steps_per_batch, parameters
 
     def _said_before(self, run: NetRun, numbers: Hyperparameters) -> npt.NDArray[np.float32]:

@@ -8,6 +8,7 @@ from goalward.training.adam import adam_step, adam_step_with_copy
 from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.problem import Problem
 from goalward.training.shaking import Shaking
+from goalward.training.side_by_side import Each, one_by_one
 from goalward.training.value_net import NetShape, Weights, initial_weights, net_outputs, some_runs
 
 # Every tensor that changes in training, by name: "weights/bias_0", "mass", "batch", ...
@@ -71,18 +72,18 @@ def some_runs_of_state(state: State, runs: slice) -> State:
     return {name: tensor[runs] for name, tensor in state.items() if "/" in name}
 
 
-def train_batch(problem: Problem, state: State) -> None:
+def train_batch(problem: Problem, state: State, each: Each = one_by_one) -> None:
     """Draw a batch per run, take the gradient steps it is worth, and set its new priorities.
 
     Features are gathered and targets computed once per batch; all its gradient steps use them.
-    Nothing here asks the device for a number, so that CUDA can replay it as a graph.
+    On CUDA nothing here asks the device for a number, so that it can be replayed as a graph. `each`
+    does the portions that runs are computed in.
     """
     numbers = problem.numbers
     rows, importance = draw(problem, state)
-    target = targets(problem, state, rows)
-    for runs in problem.slices(len(problem.runs)):
-        if problem.device.type == "cpu" and bool(has_stopped(problem, state)[runs].all()):
-            continue
+    target = targets(problem, state, rows, each)
+
+    def descend(runs: slice) -> None:
         inputs = _inputs(problem, rows[runs], runs)
         error = torch.zeros_like(importance[runs])
         for step in range(numbers.gradient_steps_per_batch):
@@ -94,8 +95,19 @@ def train_batch(problem: Problem, state: State) -> None:
             state["sum_of_losses"][runs] += loss
         mass = replay.priority_mass(error, numbers.priority_exponent, numbers.priority_floor)
         state["mass"][runs].scatter_(1, rows[runs], mass)
+
+    each(descend, _still_training(problem, state))
     state["batch"] += 1
     _move_lagged(problem, state)
+
+
+def _still_training(problem: Problem, state: State) -> list[slice]:
+    """The portions of runs that have not stopped; on CUDA all of them."""
+    portions = problem.slices(len(problem.runs))
+    if problem.device.type == "cuda" or not problem.numbers.patience:
+        return portions
+    stopped = has_stopped(problem, state)
+    return [runs for runs in portions if not bool(stopped[runs].all())]
 
 
 def has_stopped(problem: Problem, state: State) -> Tensor:
@@ -125,20 +137,19 @@ def draw(problem: Problem, state: State) -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def targets(problem: Problem, state: State, rows: Tensor) -> Tensor:
+def targets(problem: Problem, state: State, rows: Tensor, each: Each = one_by_one) -> Tensor:
     """What each run's network is to say on its rows: (runs, batch)."""
     weights = folder(state, "lagged") or _read_weights(state)
     next_value = torch.empty(0)
     if problem.num_backups:
         next_rows = (rows + 1).clamp_(max=len(problem.at_end) - 1)
-        next_value = torch.cat(
-            [
-                problem.value(
-                    net_outputs(some_runs(weights, runs), _inputs(problem, next_rows[runs], runs))
-                )
-                for runs in problem.slices(problem.num_backups)
-            ]
-        )
+
+        @torch.no_grad()
+        def next_values(runs: slice) -> Tensor:
+            inputs = _inputs(problem, next_rows[runs], runs)
+            return problem.value(net_outputs(some_runs(weights, runs), inputs))
+
+        next_value = torch.cat(each(next_values, problem.slices(problem.num_backups)))
         backups = slice(problem.num_backups)
         next_value = torch.clamp(next_value, problem.lowest[backups], problem.highest[backups])
     found: list[Tensor] = []
