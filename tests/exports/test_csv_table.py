@@ -3,6 +3,7 @@
 import csv
 
 import pytest
+from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
 import goalward
 from exports.conftest import told, told_run
@@ -21,7 +22,7 @@ def rows(path):
 def test_a_row_per_frame(run_folder, tmp_path):
     found = rows(export(run_folder, tmp_path / "frames.csv").path)
     assert list(found[0]) == [
-        "episode", "task", "frame", "outcome", "held_out",
+        "episode", "task", "frame", "seconds", "outcome", "held_out",
         "liveness_value", "liveness_sd", "liveness_steps_to_go",
         "liveness_hindsight_value", "liveness_hindsight_steps_to_go", "liveness_chance",
         "mc_value", "mc_sd", "mc_steps_to_go", "mc_hindsight_value", "mc_hindsight_steps_to_go",
@@ -54,6 +55,32 @@ def test_hindsight_has_columns_of_its_own(data, tmp_path):
     last = [found[10][f"{name}value"] for name in ("liveness_", "liveness_hindsight_")]
     assert last == ["0.75", "0.75"]
     assert float(found[10]["mc_hindsight_steps_to_go"]) == pytest.approx(5)
+
+
+def test_seconds_where_the_frame_rate_is_known(tmp_path):
+    episodes = [drawn_episode("slow", 3, fps=2.0), drawn_episode("unknown", 2)]
+    run, _ = drawn_run(episodes, {"mc": [countdown(3), countdown(2)]}, tmp_path / "run")
+    found = rows(export(run, tmp_path / "frames.csv").path)
+    assert [row["seconds"] for row in found] == ["0", "0.5", "1", "", ""]
+
+
+def test_whatever_is_called_a_value_is_on_one_scale(run_folder, tmp_path):
+    """-1 at the goal and 1 for never, the smaller the better, for every method, here and there."""
+    run = goalward.open_run(run_folder)
+    found = rows(export(run_folder, tmp_path / "frames.csv").path)
+    values = [name for name in found[0] if name.endswith("value")]
+    assert len(values) == 4
+    for row in found:
+        for name in values:
+            steps = float(row[name.replace("value", "steps_to_go")])
+            assert float(row[name]) == pytest.approx(1 - 2 * run.discount**steps, abs=1e-5)
+    table = run.to_pandas()
+    for method in ("liveness", "mc"):
+        of_method = table[table["method"] == method]
+        for column in ("value", "hindsight_value"):
+            mean = of_method.groupby(["episode", "frame"], sort=False)[column].mean()
+            told = [float(row[f"{method}_{column}"]) for row in found]
+            assert told == pytest.approx(mean.tolist(), abs=1e-5)
 
 
 def test_never_is_inf(run_folder, tmp_path):

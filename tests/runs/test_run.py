@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rollout_files.drawn_runs import drawn_episode, drawn_run
+from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 from rollout_files.lerobot import make_episode, write_lerobot
 
 import goalward
@@ -221,3 +221,21 @@ def test_harmless_names_are_of_either_case(tmp_path):
     steps = {"good": [np.full((1, 4), 9.0)] * 2}
     run, _ = drawn_run(episodes, steps, tmp_path)
     assert [run.file_stem(i) for i in range(2)] == ["episode_Demo_A", "episode_at_1"]
+
+
+def test_the_table_of_frames_has_the_chance_beside_the_value(tmp_path):
+    """Within the standard horizon of 10 steps: of two seeds that are 0 and 1 steps behind."""
+    pytest.importorskip("pandas")
+    episodes = [drawn_episode("a", 21, outcome=Outcome.SUCCESS), drawn_episode("b", 3)]
+    drawn = {
+        "good": [countdown(21), countdown(3)],
+        "blind": [np.full((2, 21), np.inf), np.full((2, 3), np.inf)],
+    }
+    run, _ = drawn_run(episodes, drawn, tmp_path, standard_horizon=10)
+    table = run.to_pandas()
+    assert len(table) == 2 * 2 * 24
+    good = table[(table["method"] == "good") & (table["episode"] == "a")]
+    for seed in (0, 1):
+        chance = good[good["seed"] == seed]["chance"].tolist()
+        assert chance == [0.0] * 10 + [0.5] + [1.0] * 10
+    assert set(table[table["method"] == "blind"]["chance"]) == {0.0}

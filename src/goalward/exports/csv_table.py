@@ -14,7 +14,7 @@ from goalward.runs.run import Run
 from goalward.values.events import write_events
 
 FILE = "frames.csv"
-_FACTS = ("episode", "task", "frame", "outcome", "held_out")
+_FACTS = ("episode", "task", "frame", "seconds", "outcome", "held_out")
 _NUMBERS = ("value", "sd", "steps_to_go", "hindsight_value", "hindsight_steps_to_go", "chance")
 
 
@@ -28,9 +28,10 @@ def export_csv(
 ) -> Written:
     """The file `out` with a row per frame, and `<name>_events.csv` beside it.
 
-    Per method: the mean value over seeds on the common scale, its standard deviation over seeds,
-    and the steps to go that the mean stands for; then hindsight value and steps; then the chance of
-    success within the standard horizon. `inf` is never.
+    `seconds` since the first frame are empty where the frame rate is unknown. Per method: the mean
+    value over seeds, its standard deviation over seeds, and the steps to go that the mean stands
+    for; then hindsight value and steps; then the chance of success within the standard horizon.
+    Every value is on the common scale, -1 at the goal and 1 for never; `inf` steps are never.
     """
     columns = [column for method in methods for column in _columns(run, method)]
     names = [f"{method}_{what}" for method in methods for what in _NUMBERS]
@@ -42,7 +43,8 @@ def export_csv(
             episode, frames = run.episodes[position], run.frames_of(position)
             held_out = "true" if episode.held_out else "false"
             for number, frame in enumerate(range(frames.start, frames.stop)):
-                facts = (episode.id, episode.task, number, episode.outcome.value, held_out)
+                seconds = "" if episode.fps is None else f"{number / episode.fps:.6g}"
+                facts = (episode.id, episode.task, number, seconds, episode.outcome.value, held_out)
                 numbers = [f"{column[frame]:.6g}" for column in columns]
                 writer.writerow([*facts, *numbers])
     chosen = {run.episodes[position].id for position in positions}

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import goalward
 from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.metrics.doubts import Doubt
@@ -149,8 +151,10 @@ class Run:
         return goalward.summary(self)
 
     def to_pandas(self) -> "DataFrame":
-        """The values of every frame as a table: a row per method, seed and frame."""
-        return self.values.to_pandas()
+        """A row per method, seed and frame: values, and the chance of success that seeds share."""
+        horizon, num_seeds = self.scores.standard_horizon, len(self.values.seeds)
+        chance = [self.chances.within_steps(m, horizon) for m in self.values.methods]
+        return self.values.to_pandas().assign(chance=np.repeat(chance, num_seeds, axis=0).ravel())
 
     # ---- its episodes ------------------------------------------------------------------------
 
