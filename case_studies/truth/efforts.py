@@ -3,9 +3,9 @@
     python case_studies/truth/efforts.py worlds pick square --episodes 100
     python case_studies/truth/efforts.py worlds pick square --efforts thorough --seeds 1
 
-Per world and effort: seconds of training on this machine (all of torch's threads), the mean error of
-the value over the frames whose truth is known, and what share of time-outs is expected to succeed
-with their clock again.
+Per world and effort: seconds of training on this machine (all of torch's threads), the mean error
+of the value over the frames whose truth is known, and what share of time-outs is expected to
+succeed with their clock again.
 """
 
 import argparse

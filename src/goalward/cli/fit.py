@@ -19,6 +19,7 @@ def fit_command(
     methods: CommaList = ("liveness",),
     seeds: int = 5,
     preset: str = "default",
+    per_task: Annotated[bool, Parameter(negative=())] = False,
     device: str | None = None,
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
 ) -> None:
@@ -47,6 +48,9 @@ def fit_command(
         How many networks per method.
     preset
         default, or the paper's numbers for libero, square or cloth.
+    per_task
+        Learn each task from its own episodes alone. By default one value function serves all tasks
+        and is told which one it looks at.
     device
         cpu, cuda, ... Default: cuda where there is one.
     set_
@@ -64,6 +68,7 @@ def fit_command(
             methods or (),
             seeds=seeds,
             preset=preset,
+            per_task=per_task,
             device=device,
             checkpoint=out,
             on_progress=update,

@@ -115,6 +115,8 @@ def run_grid(
             grid.methods,
             seeds=grid.seeds,
             preset=grid.preset,
+            # As the paper's studies: every task by itself.
+            per_task=True,
             subsets=positions,
             device=device,
             checkpoint=networks,
