@@ -120,20 +120,19 @@ def test_frames_per_second_are_noted_with_the_episodes(tmp_path, made):
 
 
 def test_only_what_depends_on_a_change_is_made_again(tmp_path, made):
-    evaluate(rollouts(), tmp_path)
-    made()
-    # Chances are told at the standard horizon, and at half and twice that.
-    evaluate(rollouts(), tmp_path, standard_horizon=10)
-    assert made() == ("chances", "scores", "summary")
-    (tmp_path / "figures" / "paper_metrics.png").unlink()
-    evaluate(rollouts(), tmp_path, standard_horizon=10)
-    assert made() == ("summary",)
-    evaluate(rollouts(), tmp_path, standard_horizon=10, seeds=3)
-    assert made() == ("networks", "values", "chances", "scores", "summary")
-    evaluate(rollouts(), tmp_path, standard_horizon=10, seeds=3, policy="theirs")
-    assert made() == ("episodes", "scores", "summary")
-    evaluate(rollouts(), tmp_path, seeds=3, force=True)
+    evaluate(rollouts(), tmp_path / "run")
     assert made() == STEPS
+    # In a folder of its own, with the networks of the first.
+    other = evaluate(rollouts(), tmp_path / "run", standard_horizon=10)
+    assert made() == tuple(step for step in STEPS if step != "networks")
+    (other.folder.figures / "paper_metrics.png").unlink()
+    evaluate(rollouts(), tmp_path / "run", standard_horizon=10)
+    assert made() == ("summary",)
+    evaluate(rollouts(), tmp_path / "run", standard_horizon=10, policy="theirs")
+    assert made() == ("episodes", "scores", "summary")
+    evaluate(rollouts(18), tmp_path / "run", standard_horizon=10, policy="theirs")
+    assert made() == STEPS
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "run-2"]
 
 
 @pytest.mark.parametrize("stage", ["held_out_values", "held_out_chances", "judge", "write_results"])
@@ -306,7 +305,7 @@ def test_outcomes_can_be_compared(tmp_path):
 
 def test_hindsight_is_made_as_it_was_asked_for_and_nothing_is_trained_for_it(tmp_path, made):
     data = rollouts()
-    run = evaluate(data, tmp_path, folds=2)
+    run = evaluate(data, tmp_path / "run", folds=2)
     assert {"networks", "values", "scores"} <= set(made())
     assert run.hindsight.decay == 0.98
     assert run.hindsight.reason.startswith("the default: no start was recorded more than once")
@@ -318,16 +317,17 @@ def test_hindsight_is_made_as_it_was_asked_for_and_nothing_is_trained_for_it(tmp
     hindsight = run.values.hindsight_values("liveness")
     np.testing.assert_allclose(hindsight[:, 18], 1 - 2 * discount)
     np.testing.assert_array_equal(hindsight[:, 39], run.values.common_values("liveness")[:, 39])
-    alone = evaluate(data, tmp_path, folds=2, hindsight=1.0)
+    alone = evaluate(data, tmp_path / "run", folds=2, hindsight=1.0)
     again = made()
     assert "networks" not in again
     assert {"values", "scores", "summary"} <= set(again)
     assert (alone.hindsight.decay, alone.hindsight.reason) == (1.0, "as it was asked for")
-    assert goalward.open_run(tmp_path).hindsight == alone.hindsight
-    assert goalward.open_run(tmp_path).settings.evaluation.hindsight == 1.0
+    assert goalward.open_run(tmp_path / "run").hindsight == run.hindsight
+    assert goalward.open_run(tmp_path / "run-2").hindsight == alone.hindsight
+    assert goalward.open_run(tmp_path / "run-2").settings.evaluation.hindsight == 1.0
     np.testing.assert_allclose(
         alone.values.hindsight_values("liveness")[:, 0], 1 - 2 * discount**19
     )
     np.testing.assert_array_equal(alone.values.raw_value, run.values.raw_value)
-    evaluate(data, tmp_path, folds=2, hindsight=1.0)
+    evaluate(data, tmp_path / "run", folds=2, hindsight=1.0)
     assert made() == ()

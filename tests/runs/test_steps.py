@@ -1,5 +1,7 @@
 """A step is done only if its inputs and its files are what they were."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -36,8 +38,35 @@ def test_changed_files_are_made_again(finished, damage):
     assert not Steps(finished / "steps.json").is_done("values", "inputs")
 
 
-def test_force_forgets(finished):
-    assert not Steps(finished / "steps.json", force=True).is_done("values", "inputs")
+def test_a_step_that_was_begun_is_of_its_inputs_and_not_done(finished):
+    steps = Steps(finished / "steps.json")
+    assert steps.is_of("values", "inputs")
+    steps.begin("values", "other inputs")
+    again = Steps(finished / "steps.json")
+    assert not again.is_of("values", "inputs")
+    assert again.is_of("values", "other inputs")
+    assert not again.is_done("values", "other inputs")
+    again.forget("values")
+    assert not Steps(finished / "steps.json").is_of("values", "other inputs")
+
+
+def test_damaged_files_do_not_outlive_the_beginning_of_their_step(finished):
+    (finished / "other").write_text("4")
+    steps = Steps(finished / "steps.json")
+    steps.finish("values", "inputs", [finished / "values", finished / "other"])
+    (finished / "values").write_text("1 2 4")
+    steps.begin("values", "inputs")
+    assert not (finished / "values").exists()
+    assert (finished / "other").read_text() == "4"
+
+
+@pytest.mark.parametrize("name", ["../theirs", "/theirs", "a/../../theirs"])
+def test_notes_never_name_files_elsewhere(finished, name):
+    notes = {"values": {"inputs": "inputs", "files": {name: None}}}
+    (finished / "steps.json").write_text(json.dumps(notes))
+    steps = Steps(finished / "steps.json")
+    assert steps.files("values") == []
+    assert not steps.is_done("values", "inputs")
 
 
 def some_rollouts(**changes):

@@ -5,8 +5,10 @@
 What was given is read, checked and embedded here; the steps from there on are in `making.py`.
 """
 
+import dataclasses
 import logging
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -30,10 +32,11 @@ from goalward.run_folder import RunFolder
 from goalward.runs.given import Given, data_of, name_of, truth_path_of
 from goalward.runs.held_out import held_out_episodes
 from goalward.runs.making import Making, asked_folds
+from goalward.runs.place import place_of
+from goalward.runs.plan import actual_against, plan_evaluation
+from goalward.runs.removal import remove_made, remove_run
 from goalward.runs.run import Run
 from goalward.runs.settings import MadeBy, RunSettings
-from goalward.runs.steps import Steps
-from goalward.runs.stored import write_run_settings
 from goalward.training.efforts import find_effort, numbers_of
 
 _log = logging.getLogger("goalward.runs")
@@ -60,6 +63,7 @@ def evaluate(
     reading: Mapping[str, Any] | None = None,
     device: str | None = None,
     force: bool = False,
+    replace: bool = False,
     report: bool = True,
     progress: bool = True,
     command: str | None = None,
@@ -70,7 +74,9 @@ def evaluate(
     `rollouts` are a path (a data set, or a feature file), rollouts with features, or rollouts with
     cameras, which are then embedded by `encoder`. All results go into the folder `out`, the same
     files as the command writes. Stopped at any moment, the same call goes on where it was; called
-    again with the same inputs it makes nothing anew, unless `force` is given.
+    again with the same inputs it makes nothing anew, unless `force` is given. A folder made with
+    other options stays as it is, and results go to the next (`run-2` beside `run`), unless
+    `replace` is given; the run that is returned knows its folder.
 
     `methods`: the first one speaks for the policy, the others are compared with it; "paper" stands
     for the paper's. `effort`, quick, normal or thorough, is how much training the answer is worth;
@@ -97,31 +103,27 @@ def evaluate(
     (4, 96)
     """
     given = Given(dict(reading or {}), {"encoder": encoder, **(embedding or {})})
-    chosen = named_methods(methods)
-    config = EvaluationConfig(
+    config = config_of(
         policy=policy or name_of(rollouts),
-        methods=chosen,
-        seeds=find_effort(effort).seeds if seeds is None else seeds,
+        methods=methods,
+        seeds=seeds,
         effort=effort,
         preset=preset,
         overrides=overrides,
         per_task=per_task,
-        folds=usual_folds(chosen) if folds is None else folds,
+        folds=folds,
         test_fraction=test_fraction,
         split_seed=split_seed,
         standard_horizon=standard_horizon,
         hindsight=hindsight,
     )
-    folder = RunFolder(Path(out))
     truth_path = truth_path_of(rollouts, truth)
     known = truth if isinstance(truth, FrameTruth) else None
     known = read_truth(truth_path) if truth_path is not None else known
     recorded = given.read(rollouts, progress)
-    check_evaluation(recorded, config, folder, device=device, truth=known)
-    featured = given.embed(recorded, device, progress)
     settings = RunSettings(
         evaluation=config,
-        data=data_of(rollouts, featured, truth_path),
+        data=data_of(rollouts, recorded, truth_path),
         reading=given.reading_told(rollouts),
         embedding=given.embedding_told(recorded),
         made_by=MadeBy(
@@ -131,16 +133,54 @@ def evaluate(
             python=sys.version.split()[0],
         ),
     )
-    write_run_settings(folder, settings)
-    work = Making(
-        folder, settings, featured, known, device, progress, Steps(folder.steps, force=force)
-    )
+    place = place_of(Path(out), settings, replace=replace)
+    folder = place.folder
+    check_evaluation(recorded, config, folder, device=device, truth=known)
+    # Not before what can be wrong without torch was looked for.
+    from goalward.values.stored_fit import is_fitted
+
+    plan = None
+    if force or place.is_replaced or not is_fitted(folder.networks):
+        plan = plan_evaluation(recorded, config, embedding=given.embedding, device=device)
+        plan.tell()
+        plan.check()
+    started = time.monotonic()
+    featured = given.embed(recorded, device, progress)
+    embedding_s = time.monotonic() - started
+    settings = dataclasses.replace(settings, data=data_of(rollouts, featured, truth_path))
+    # Not before there is something to take its place.
+    if place.is_replaced:
+        remove_run(folder)
+    elif force:
+        remove_made(folder)
+    work = Making(folder, settings, featured, known, device, progress, place.passed)
     run = work.run()
+    if plan is not None and work.training_s:
+        _log.info("%s", actual_against(plan, embedding_s, work.training_s))
     if not work.made:
         _log.info("nothing had to be made: data and options are as they were")
     if report:
         run.report(progress=progress)
     return run
+
+
+def config_of(
+    *,
+    methods: str | Sequence[str] = DEFAULT_METHODS,
+    effort: str = DEFAULT_EFFORT,
+    seeds: int | None = None,
+    folds: int | None = None,
+    **others: Any,
+) -> EvaluationConfig:
+    """The configuration that some options ask for; what is None follows from the others."""
+    chosen = named_methods(methods)
+    return EvaluationConfig(
+        methods=chosen,
+        effort=effort,
+        seeds=find_effort(effort).seeds if seeds is None else seeds,
+        folds=usual_folds(chosen) if folds is None else folds,
+        **others,
+    )
 
 
 def named_methods(methods: str | Sequence[str]) -> tuple[str, ...]:
@@ -180,8 +220,9 @@ def check_evaluation(
     for method in config.methods:
         if config.folds == OWN_FOLDS and not find_method(method).is_folded:
             raise GoalwardError(
-                f"{argument('folds', 0)}: {method} does not train on folds of the episodes, so none "
-                f"of its networks can judge what it learned from; give {argument('folds', 1)} or more"
+                f"{argument('folds', 0)}: {method} does not train on folds of the episodes, so "
+                "none of its networks can judge what it learned from; give "
+                f"{argument('folds', 1)} or more"
             )
     numbers_of(config)
     chosen_device(device)

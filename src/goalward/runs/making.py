@@ -2,10 +2,13 @@
 
     folds -> networks/ -> values, chances -> scores.json -> summary
 
-Every step notes what it was made from (`steps.py`), and is skipped while that is the same.
+Every step notes what it was made from (`steps.py`), and is skipped while that is the same. What was
+made from anything else is removed before work begins: stopped at any moment, a folder holds no
+results of one evaluation beside those of another.
 """
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,11 +30,12 @@ from goalward.runs.held_out import (
     held_out_values,
     hindsight_of,
 )
+from goalward.runs.removal import remove, remove_networks
 from goalward.runs.results import common_discount, judge
 from goalward.runs.run import Run
 from goalward.runs.settings import RunEpisode, RunSettings
 from goalward.runs.steps import Steps, data_digest, digest
-from goalward.runs.stored import open_run, write_episodes, write_results
+from goalward.runs.stored import open_run, write_episodes, write_results, write_run_settings
 from goalward.training.efforts import numbers_of, with_effort
 from goalward.values.chances import read_chances
 from goalward.values.hindsight import HindsightChoice, with_hindsight
@@ -46,7 +50,7 @@ _VALUES = 3
 # for chances, which need neither,
 _CHANCES = 1
 # and for scores, tables, figures and summary, which need no new values.
-_SCORES = 7
+_SCORES = 8
 STEP_WORDS = {
     "episodes": "list of episodes",
     "networks": "training",
@@ -58,7 +62,11 @@ STEP_WORDS = {
 
 
 class Making:
-    """One evaluation in the making; `made` are the steps that were not there already."""
+    """One evaluation in the making; `made` are the steps that were not there already.
+
+    `others` are folders of evaluations with other options; networks of just these data and numbers
+    are taken from there.
+    """
 
     def __init__(
         self,
@@ -68,7 +76,7 @@ class Making:
         truth: FrameTruth | None,
         device: str | None,
         progress: bool,
-        steps: Steps,
+        others: Sequence[RunFolder] = (),
     ) -> None:
         self.folder = folder
         self.settings = settings
@@ -76,12 +84,30 @@ class Making:
         self.truth = truth
         self.device = device
         self.progress = progress
-        self.steps = steps
+        self.others = others
+        self.steps = Steps(folder.steps)
         self.config = settings.evaluation
         self.folds = asked_folds(rollouts, self.config)
         self.made: list[str] = []
+        # Of this call: what was trained before it does not count.
+        self.training_s = 0.0
 
     def run(self) -> Run:
+        inputs = self._inputs()
+        self._remove_what_is_of_others(inputs)
+        write_run_settings(self.folder, self.settings)
+        self.step("episodes", inputs, self._write_episodes)
+        self._take_networks(inputs["networks"])
+        self.step("networks", inputs, self._fit)
+        self.step("values", inputs, self._predict)
+        self.step("chances", inputs, self._predict_chances)
+        self.step("scores", inputs, self._judge)
+        run = replace(open_run(self.folder.path), rollouts=self.rollouts)
+        self.step("summary", inputs, lambda: goalward.write_summary(run))
+        return run
+
+    def _inputs(self) -> dict[str, str]:
+        """Of each step a digest of all that it depends on, that of the steps before it included."""
         config = self.config
         numbers = numbers_of(config)
         split = [(fold.name, fold.training.tolist(), fold.held_out.tolist()) for fold in self.folds]
@@ -98,21 +124,48 @@ class Making:
         judged = judged if self.truth is None else digest(judged, _facts(self.truth))
         told = digest(judged, goalward.__version__, self._noticed())
         rates = [episode.fps for episode in self.rollouts]
-        self.step("episodes", digest(data, split, config.policy, rates), self._write_episodes)
-        self.step("networks", networks, self._fit)
-        self.step("values", values, self._predict)
-        self.step("chances", chances, self._predict_chances)
-        self.step("scores", judged, self._judge)
-        run = replace(open_run(self.folder.path), rollouts=self.rollouts)
-        self.step("summary", told, lambda: goalward.write_summary(run))
-        return run
+        return {
+            "episodes": digest(data, split, config.policy, rates),
+            "networks": networks,
+            "values": values,
+            "chances": chances,
+            "scores": judged,
+            "summary": told,
+        }
 
-    def step(self, name: str, inputs: str, make: Callable[[], Sequence[Path]]) -> None:
-        if self.steps.is_done(name, inputs):
+    def _remove_what_is_of_others(self, inputs: dict[str, str]) -> None:
+        """What steps left that were made, or begun, from other inputs than now, latest first."""
+        folder = self.folder
+        files = {
+            "episodes": (folder.episodes, folder.outcomes),
+            "values": (folder.values,),
+            "chances": (folder.chances,),
+            "scores": (folder.scores, folder.events),
+            "summary": (folder.summary,),
+        }
+        stale = [name for name in reversed(inputs) if not self.steps.is_of(name, inputs[name])]
+        for name in stale:
+            if name == "networks":
+                remove_networks(folder)
+                continue
+            for path in (*files[name], *self.steps.files(name)):
+                remove(path)
+        if "values" in stale:
+            remove(folder.report)
+            old = [p.name for p in (folder.sheets, folder.exports) if p.is_dir()]
+            if old:
+                words = "%s: %s there are of the values before; make them again"
+                _log.warning(words, folder.path, " and ".join(old))
+        # After the files: notes of files that are gone do no harm, files of unknown inputs would.
+        self.steps.forget(*stale)
+
+    def step(self, name: str, inputs: dict[str, str], make: Callable[[], Sequence[Path]]) -> None:
+        if self.steps.is_done(name, inputs[name]):
             _log.info("%s: there already", STEP_WORDS[name])
             return
         _log.info("%s", STEP_WORDS[name])
-        self.steps.finish(name, inputs, make())
+        self.steps.begin(name, inputs[name])
+        self.steps.finish(name, inputs[name], make())
         self.made.append(name)
 
     def _noticed(self) -> tuple[Any, ...]:
@@ -138,8 +191,10 @@ class Making:
 
     def _fit(self) -> Sequence[Path]:
         from goalward.values.fit import fit
+        from goalward.values.stored_fit import stored_files
         from goalward.values.training_log import write_training_log
 
+        started = time.monotonic()
         with training_bar(is_shown=self.progress) as update:
             fitted = fit(
                 self.rollouts,
@@ -153,10 +208,20 @@ class Making:
                 on_progress=update,
                 **with_effort(self.config.effort, self.config.preset, self.config.overrides),
             )
+        self.training_s = time.monotonic() - started
         fitted.save(self.folder.networks)
         write_training_log(self.folder.training_log, fitted.log)
-        stored = [path for path in self.folder.networks.iterdir() if path.name[0] != "."]
-        return [*stored, self.folder.training_log]
+        return [*stored_files(self.folder.networks), self.folder.training_log]
+
+    def _take_networks(self, inputs: str) -> None:
+        """Networks that were trained elsewhere on these data by these numbers are copied."""
+        for other in self.others:
+            steps = Steps(other.steps)
+            if not self.steps.is_done("networks", inputs) and steps.is_done("networks", inputs):
+                _log.info("networks are as in %s: taken from there", other.path)
+                remove_networks(self.folder)
+                self.steps.begin("networks", inputs)
+                self.steps.finish("networks", inputs, steps.copy("networks", self.folder.path))
 
     def _predict(self) -> Sequence[Path]:
         from goalward.values.fitted import load

@@ -1,11 +1,13 @@
 """Work that is already done: a step is skipped if what it made is there and its inputs are too.
 
 `steps.json` notes for each step a digest of its inputs and of every file it wrote. A file that was
-changed, removed or cut counts as not made.
+changed, removed or cut counts as not made. A step that was begun and not finished has its inputs
+noted: what it left may be gone on with, by a step of the same inputs alone.
 """
 
 import hashlib
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -51,10 +53,10 @@ def data_digest(rollouts: Rollouts) -> str:
 class Steps:
     """The steps of one run, finished or not."""
 
-    def __init__(self, path: Path, *, force: bool = False) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
         self._noted: dict[str, Any] = {}
-        if not force and path.is_file():
+        if path.is_file():
             try:
                 noted = json.loads(path.read_text(encoding="utf-8"))
                 self._noted = noted if isinstance(noted, dict) else {}
@@ -64,13 +66,49 @@ class Steps:
 
     def is_done(self, name: str, inputs: str) -> bool:
         """Whether the step was made from these inputs and all its files are as it left them."""
-        note = self._noted.get(name)
-        if not isinstance(note, dict) or note.get("inputs") != inputs:
-            return False
+        note = self._note(name)
         files = note.get("files")
-        return isinstance(files, dict) and all(
-            _file_digest(self._path.parent / file) == known for file, known in files.items()
-        )
+        if note.get("inputs") != inputs or not isinstance(files, dict):
+            return False
+        return len(self.files(name)) == len(files) and not self._changed_files(name)
+
+    def is_of(self, name: str, inputs: str) -> bool:
+        """Whether all that the step left, finished or not, is of these inputs."""
+        return self._note(name).get("inputs") == inputs
+
+    def files(self, name: str) -> list[Path]:
+        """What a finished step wrote."""
+        files = self._note(name).get("files")
+        inside = [Path(file) for file in files] if isinstance(files, dict) else []
+        # Notes that name files elsewhere are not ours.
+        inside = [file for file in inside if not file.is_absolute() and ".." not in file.parts]
+        return [self._path.parent / file for file in inside]
+
+    def copy(self, name: str, to: Path) -> list[Path]:
+        """What a finished step wrote, again in another folder."""
+        copies: list[Path] = []
+        for file in self.files(name):
+            copies.append(to / file.relative_to(self._path.parent))
+            with written_whole(copies[-1]) as temporary:
+                shutil.copyfile(file, temporary)
+        return copies
+
+    def forget(self, *names: str) -> None:
+        """Note that of these steps nothing is left."""
+        kept = {name: note for name, note in self._noted.items() if name not in names}
+        if kept != self._noted:
+            self._noted = kept
+            self._write()
+
+    def begin(self, name: str, inputs: str) -> None:
+        """Note that from now on all that the step leaves is of these inputs.
+
+        Who begins removes what is of others; files that were changed since are removed here.
+        """
+        for file in self._changed_files(name):
+            file.unlink(missing_ok=True)
+        self._noted[name] = {"inputs": inputs}
+        self._write()
 
     def finish(self, name: str, inputs: str, files: Sequence[Path]) -> None:
         """Note that the step is done and what it wrote."""
@@ -81,6 +119,23 @@ class Steps:
                 file.relative_to(folder).as_posix(): _file_digest(file) for file in sorted(files)
             },
         }
+        self._write()
+
+    def _note(self, name: str) -> dict[str, Any]:
+        note = self._noted.get(name)
+        return note if isinstance(note, dict) else {}
+
+    def _changed_files(self, name: str) -> list[Path]:
+        """Files of a finished step that are not as it left them."""
+        known = self._note(name).get("files", {})
+        folder = self._path.parent
+        return [
+            file
+            for file in self.files(name)
+            if _file_digest(file) != known.get(file.relative_to(folder).as_posix())
+        ]
+
+    def _write(self) -> None:
         with written_whole(self._path) as temporary:
             temporary.write_text(json.dumps(self._noted, indent=1), encoding="utf-8")
 

@@ -69,6 +69,12 @@ def write_fit(
         temporary.write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
 
+def stored_files(folder: Path) -> list[Path]:
+    """What `write_fit` wrote there; anybody else's files are none of it."""
+    facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+    return [*(nets_path(folder, i) for i in range(facts["num_groups"])), folder / FACTS]
+
+
 def read_fit(
     folder: Path, given: Sequence[Method] = ()
 ) -> tuple[
