@@ -1,7 +1,7 @@
 """A small LeRobot data set, and a finished run on it whose every number is known."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 from rollout_files.drawn_runs import drawn_run
 from rollout_files.lerobot import make_episode, write_lerobot
 
+from goalward.metrics.trust import Grade
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.runs.settings import RunData
 from goalward.runs.stored import write_run
@@ -56,8 +57,12 @@ def told_run(
     data: Path | None,
     episodes: Sequence[Told] = EPISODES,
     hindsight: float | None = None,
+    grade: Grade = Grade.GOOD,
 ) -> Path:
-    """A run on disk as `goalward evaluate` leaves it, without networks; the discount is 0.5."""
+    """A run on disk as `goalward evaluate` leaves it, without networks; the discount is 0.5.
+
+    Three episodes prove nothing, so the grade is as given.
+    """
     methods = episodes[0].steps
     run, _ = drawn_run(
         [one.episode for one in episodes],
@@ -68,7 +73,8 @@ def told_run(
         overrides={"discount": 0.5},
         hindsight=hindsight,
     )
-    write_run(run)
+    trust = replace(run.trust, grade=grade)
+    write_run(replace(run, results=replace(run.results, trust=trust)))
     return folder
 
 

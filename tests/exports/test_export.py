@@ -16,6 +16,7 @@ from goalward.errors import GoalwardError
 from goalward.exports import curve_video
 from goalward.exports import export as export_module
 from goalward.exports.tools import TOOLS, ToolName, tools_that_take
+from goalward.metrics.trust import Grade
 from goalward.values.events import read_events
 
 # Values that are right where the argument means anything.
@@ -206,3 +207,25 @@ def test_the_rollouts_of_the_package_are_not_changed(run_folder):
     for place in ("demo", Path(goalward.__file__).parent / "rollouts" / "demo_data"):
         with pytest.raises(GoalwardError, match="come with goalward are not changed; use out="):
             goalward.export(run_folder, "evo-rl", data=place, in_place=True)
+
+
+@pytest.mark.parametrize("grade", [Grade.NONE, Grade.UNKNOWN, Grade.CONTRADICTED])
+def test_values_that_a_run_does_not_trust_go_to_a_trainer_only_when_asked(tmp_path, data, grade):
+    run = told_run(tmp_path / "run", data, grade=grade)
+    for to, tool in TOOLS.items():
+        if not tool.trains:
+            continue
+        with pytest.raises(GoalwardError, match="anyway=True writes them all the same"):
+            goalward.export(run, to)
+        assert not (run / "exports").exists()
+    written = goalward.export(run, "lerobot-progress", anyway=True)
+    assert written.path.is_file()
+    # Whoever looks is told, and not stopped.
+    assert any("rel" in note for note in goalward.export(run, "csv").notes)
+
+
+@pytest.mark.parametrize(("grade", "is_told"), [(Grade.GOOD, False), (Grade.WEAK, True)])
+def test_weak_values_are_written_with_a_word(tmp_path, data, grade, is_told):
+    run = told_run(tmp_path / "run", data, grade=grade)
+    notes = goalward.export(run, "lerobot-progress").notes
+    assert any("The values are weak" in note for note in notes) == is_told

@@ -56,4 +56,7 @@ BIAS = TruthError(Score(-0.42), Score(0.06), Interval(-0.55, -0.3))
 )
 def test_every_doubt_says_why(doubt, why):
     start = "Do not rely on what the values of td say here: "
+    # Better than a coin, but not for sure: a hint.
+    if doubt.kind is DoubtKind.NO_SKILL and doubt.auroc.value > 0.5:
+        start = "Take what the values of td say here as a hint: "
     assert plain_text(doubt_words(doubt)) == start + why
