@@ -55,9 +55,9 @@ def simulate_command(
     out
         The folder for the data set.
     policy
-        One of the task's policies (square: diffusion, retry, no-retry, clean; pick, libero and
-        metaworld's: retry, no-retry, clean; cloth: retry, no-retry, careful), or the weights
-        (.safetensors) of a diffusion policy. Default: the first.
+        One of the task's policies (square: diffusion, retry, no-retry, clean; pick: retry,
+        no-retry, clean, diffusion; libero and metaworld's: retry, no-retry, clean; cloth: retry,
+        no-retry, careful), or the weights (.safetensors) of a diffusion policy. Default: the first.
     episodes
         How many to keep.
     balanced
