@@ -54,7 +54,9 @@ def test_the_table(data_set: Path):
 
 
 def test_json_for_machines(data_set: Path):
-    result = goalward("inspect", data_set, "--json", "--episodes", "--horizon", 9)
+    result = goalward(
+        "inspect", data_set, "--json", "--episodes", "--horizon", 9, "--early-failures"
+    )
     facts = json.loads(result.stdout)
     assert facts["format"] == "lerobot v3.0"
     assert [facts[k] for k in ("episodes", "successes", "time_outs", "failures")] == [4, 2, 1, 1]
@@ -73,6 +75,28 @@ def test_json_for_machines(data_set: Path):
         "goal_frame": None,
         "task": "task 1",
     }
+
+
+def test_clocks_are_told_and_mixed_ones_warned_of(tmp_path: Path):
+    lengths = (5, 12, 12, 12)
+    episodes = [make_episode(length, False, seed=i) for i, length in enumerate(lengths)]
+    episodes.append(make_episode(20, True, seed=9))
+    root = write_lerobot(tmp_path / "set", episodes)
+    told = goalward("inspect", root, columns=200).stdout
+    assert "time-outs ended after 4 to 11 steps, half at 11 or less, 2 different" in told
+    assert "clocks ran out after 4 to 11 steps: each episode is judged by its own" in told
+    facts = json.loads(goalward("inspect", root, "--json").stdout)
+    assert facts["clocks"] == {"least": 4, "median": 11, "most": 11, "num_distinct": 2}
+
+
+def test_one_clock_is_no_warning_and_none_no_line(tmp_path: Path):
+    late = [make_episode(12, i == 0, seed=i) for i in range(3)]
+    told = goalward("inspect", write_lerobot(tmp_path / "late", late)).stdout
+    assert "time-outs ended after 11 steps" in told
+    assert "clocks ran out" not in told
+    done = write_lerobot(tmp_path / "done", [make_episode(5, True), make_episode(9, True, seed=1)])
+    assert "clocks" not in goalward("inspect", done).stdout
+    assert json.loads(goalward("inspect", done, "--json").stdout)["clocks"] is None
 
 
 def test_a_list_of_episodes(data_set: Path):
@@ -124,6 +148,7 @@ def test_what_was_left_out_is_shown(data_set: Path, tmp_path: Path):
         (["{data}", "--success-key", "won"], "no usable success key won"),
         (["{data}", "--cameras", "top"], "no camera top; cameras: observation.images.front"),
         (["{data}", "--horizon", "0"], "--horizon 0: must be at least 1 frame"),
+        (["{data}", "--horizon", "9"], "--horizon 9 would make failures of 1 time-out with fewer"),
         (["{data}", "--frames", "{tmp}/sheet.xyz"], "unknown picture format .xyz"),
         (["{data}", "--frames", "/proc/sheet.png"], "cannot be written"),
         (["{data}", "--cameras", "", "--frames", "{tmp}/s.png"], "nothing to draw"),

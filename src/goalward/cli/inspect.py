@@ -48,7 +48,8 @@ def inspect_command(
 
     - `goalward inspect my_rollouts` what is in it, and what is wrong with it
     - `goalward inspect my_rollouts --frames sheet.png` a picture: a row per episode
-    - `goalward inspect my_rollouts --labels outcomes.csv --horizon 250` outcomes from a file
+    - `goalward inspect my_rollouts --labels outcomes.csv` outcomes from a file
+    - `goalward inspect my_rollouts --horizon 250 --early-failures` what ended earlier has failed
     - `goalward inspect demos.hdf5 --labels success --json` for machines
 
     Parameters
@@ -110,6 +111,8 @@ def _print_facts(facts: Inspection, console: Console) -> None:
         f"{facts.horizon} frames ({origin}); {facts.share_at_horizon:.0%} of episodes end exactly "
         "there",
     )
+    if facts.clocks is not None:
+        table.add_row("clocks", f"time-outs ended after {facts.clocks.words}")
     if facts.early_goals:
         table.add_row("goal", f"reached before the last frame in {facts.early_goals} successes")
     table.add_row("rate", "unknown" if facts.fps is None else f"{facts.fps:g} frames per second")

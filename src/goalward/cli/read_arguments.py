@@ -34,7 +34,10 @@ class ReadArguments:
     """The column, field or data set that holds success."""
     horizon: int | None = None
     """Frames after which the clock ran out; an unsuccessful episode that is shorter ended early
-    and counts as a failure instead of a time-out."""
+    and counts as a failure instead of a time-out, which has to be confirmed. Default: every
+    time-out has a clock of its own."""
+    early_failures: Annotated[bool, Parameter(negative=())] = False
+    """Confirm that unsuccessful episodes shorter than the horizon are failures."""
     cameras: CommaList = None
     """Cameras to use, separated by commas; the last part of a name is enough. Default: all."""
     proprioception: CommaList = None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from goalward.errors import RolloutError
+from goalward.rollouts.clocks import Clocks, clocks_of, mixed_clocks
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import LeftOut
@@ -44,7 +45,7 @@ class LengthFacts:
 @dataclass(frozen=True)
 class Inspection:
     """`horizon` is the one given, else the longest episode; `share_at_horizon` counts the
-    episodes that end exactly there."""
+    episodes that end exactly there. `clocks` are those of time-outs; None where there is none."""
 
     path: str
     format: str
@@ -59,6 +60,7 @@ class Inspection:
     horizon: int
     horizon_given: bool
     share_at_horizon: float
+    clocks: Clocks | None
     early_goals: int
     cameras: tuple[CameraFacts, ...]
     proprioception: int
@@ -70,7 +72,8 @@ class Inspection:
     left_out: tuple[LeftOut, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        clocks = None if self.clocks is None else self.clocks._asdict()
+        return {**asdict(self), "clocks": clocks}
 
 
 def inspect(rollouts: Rollouts) -> Inspection:
@@ -97,6 +100,7 @@ def inspect(rollouts: Rollouts) -> Inspection:
         horizon=horizon,
         horizon_given=bool(given),
         share_at_horizon=float((lengths == horizon).mean()),
+        clocks=clocks_of(rollouts),
         early_goals=sum(
             episode.goal_frame is not None and episode.goal_frame < episode.num_frames - 1
             for episode in rollouts
@@ -108,7 +112,7 @@ def inspect(rollouts: Rollouts) -> Inspection:
         features=0 if (first := rollouts[:1].features) is None else first.shape[1],
         feature_layout=rollouts.feature_layout,
         label_source=", ".join(dict.fromkeys(s.label_source for s in rollouts.sources)),
-        warnings=rollouts.warnings,
+        warnings=(*rollouts.warnings, *mixed_clocks(rollouts)),
         left_out=rollouts.left_out,
     )
 

@@ -18,6 +18,7 @@ from goalward.embeddings.outlook import EmbeddingOutlook, embedding_outlook
 from goalward.errors import GoalwardError, argument
 from goalward.memory import free_bytes, size_words
 from goalward.progress import duration
+from goalward.rollouts.clocks import Clocks, clocks_of, mixed_clocks
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import counted, some_of
@@ -37,15 +38,15 @@ _FEW_EPISODES = 8
 class Plan:
     """What an evaluation will do: counts, seconds, bytes, and all that can be warned of now.
 
-    `clocks` are the steps at which timed-out episodes ended: least, median, most. Seconds are
-    measured by short tries on this machine; those of training are the most it takes, if no network
-    stops early. `is_estimated`: the cache was looked at in part.
+    `clocks` are the steps at which timed-out episodes ended. Seconds are measured by short tries on
+    this machine; those of training are the most it takes, if no network stops early.
+    `is_estimated`: the cache was looked at in part.
     """
 
     num_episodes: int
     outcomes: Mapping[Outcome, int]
     tasks: Mapping[str, int]
-    clocks: tuple[int, int, int] | None
+    clocks: Clocks | None
     num_frames: int
     num_to_embed: int
     num_cached: int
@@ -102,10 +103,7 @@ class Plan:
             f"{self.num_frames:,} frames"
         ]
         if self.clocks is not None:
-            least, median, most = self.clocks
-            range_words = f"{least} to {most} steps, half at {median} or less"
-            clock = f"{least} steps" if least == most else range_words
-            found.append(f"clocks that ran out: {clock}")
+            found.append(f"clocks that ran out: {self.clocks.words}")
         if self.num_to_embed or self.num_cached:
             about = "about " if self.is_estimated else ""
             found.append(
@@ -172,7 +170,7 @@ def plan_evaluation(
         num_episodes=len(rollouts),
         outcomes=dict(outcomes),
         tasks=dict(tasks),
-        clocks=_clocks(rollouts),
+        clocks=clocks_of(rollouts),
         num_frames=rollouts.num_frames,
         num_to_embed=0 if outlook is None else outlook.num_frames - outlook.num_cached,
         num_cached=0 if outlook is None else outlook.num_cached,
@@ -220,13 +218,6 @@ def _num_features(
     return max(seen * int(given.get("n_obs_steps") or 1), 1)
 
 
-def _clocks(rollouts: Rollouts) -> tuple[int, int, int] | None:
-    late = rollouts.lengths[rollouts.outcomes == Outcome.TIME_OUT] - 1
-    if not len(late):
-        return None
-    return int(late.min()), int(np.median(late)), int(late.max())
-
-
 def notices_of(rollouts: Rollouts, config: EvaluationConfig) -> list[str]:
     """Everything that can be warned of before any work, each with what would change it."""
     found: list[str] = []
@@ -241,12 +232,7 @@ def notices_of(rollouts: Rollouts, config: EvaluationConfig) -> list[str]:
     elif outcomes[Outcome.SUCCESS] == len(rollouts):
         found.append("every episode succeeded: there is nothing to tell apart")
     found += _task_notices(rollouts, config)
-    clocks = _clocks(rollouts)
-    if clocks is not None and clocks[2] > 1.5 * clocks[0]:
-        found.append(
-            f"clocks ran out after {clocks[0]} to {clocks[2]} steps: each episode is judged by its "
-            f"own; if some were stopped by hand, name them as failures ({argument('labels')})"
-        )
+    found += mixed_clocks(rollouts)
     twice = [number for number in Counter(_looks(rollouts)).values() if number > 1]
     if twice:
         found.append(

@@ -1,6 +1,5 @@
 """One evaluation: its settings, episodes, values, events and results, in memory and on disk."""
 
-import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,13 +20,12 @@ from goalward.progress import OnProgress, unheard
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import located
 from goalward.rollouts.findings import some_of
-from goalward.rollouts.readers import read
 from goalward.run_folder import RunFolder
 from goalward.runs.curves import Curves, curves_of
 from goalward.runs.episode_table import EpisodeRow, SortedBy, episode_rows, sorted_rows
+from goalward.runs.read_again import read_again
 from goalward.runs.results import Results, common_discount
 from goalward.runs.settings import RunEpisode, RunSettings
-from goalward.training.feature_file import read_features
 from goalward.values.chances import ChanceTable
 from goalward.values.events import EVENTS_OF, Event, EventsOf, table_events
 from goalward.values.hindsight import HindsightChoice
@@ -222,41 +220,12 @@ class Run:
             return self.rollouts
         path = self.data_path(data)
         try:
-            if path.suffix == ".npz":
-                rollouts = read_features(path)
-            else:
-                rollouts = read(path, **self._reading, on_progress=on_progress)
-            return self._own(rollouts, path)
+            return read_again(path, self.settings.reading, self.episodes, self.folder, on_progress)
         except GoalwardError as error:
             if data is not None:
                 raise
             hint = f"{argument('data')} says where the rollouts lie now"
             raise RolloutError(f"{error} ({hint})") from error
-
-    def _own(self, rollouts: Rollouts, path: Path) -> Rollouts:
-        position = {episode_id: i for i, episode_id in enumerate(rollouts.ids)}
-        missing = [episode.id for episode in self.episodes if episode.id not in position]
-        if missing:
-            raise RolloutError(
-                f"{path}: has no episode {missing[0]}, which {self.folder.path} has values of; "
-                "these are not the rollouts of that run"
-            )
-        chosen = rollouts.select([position[episode.id] for episode in self.episodes])
-        for ours, theirs in zip(self.episodes, chosen, strict=True):
-            if ours.num_frames != theirs.num_frames:
-                raise RolloutError(
-                    f"{path}: episode {ours.id} has {theirs.num_frames} frames, in "
-                    f"{self.folder.path} it had {ours.num_frames}"
-                )
-        return chosen
-
-    @property
-    def _reading(self) -> dict[str, Any]:
-        known = inspect.signature(read).parameters
-        unknown = [name for name in self.settings.reading if name not in known]
-        if unknown:
-            raise GoalwardError(f"{self.folder.config}: no option {unknown[0]} to read rollouts by")
-        return dict(self.settings.reading)
 
     def read_truth(self, data: str | Path | None = None) -> FrameTruth | None:
         """What `goalward truth` measured for the run's rollouts, if it is there.

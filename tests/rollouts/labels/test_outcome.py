@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from goalward import Outcome, RolloutError
+from goalward.errors import speaking_of_flags
 from goalward.rollouts.findings import Findings
 from goalward.rollouts.labels.evidence import (
     Evidence,
@@ -103,17 +104,57 @@ def test_an_early_end_under_a_horizon_is_a_failure():
         Unlabelled("1", 10, {"next.success": NO}),
         Unlabelled("2", 4, {"next.success": YES}),
     ]
-    assert outcomes(episodes, LabelOptions(horizon=10)) == [
+    assert outcomes(episodes, LabelOptions(horizon=10, early_failures=True)) == [
         Outcome.FAILURE,
         Outcome.TIME_OUT,
         Outcome.SUCCESS,
     ]
 
 
+def test_a_horizon_that_makes_failures_of_time_outs_asks_back():
+    """With how many, which, what was probably meant, and how to say that it is meant."""
+    episodes = [
+        Unlabelled("long", 10, {"s": NO}),
+        *(Unlabelled(f"short {i}", 4 + i, {"s": NO}) for i in range(6)),
+        Unlabelled("done", 4, {"s": YES}),
+    ]
+    with pytest.raises(RolloutError) as refused:
+        outcomes(episodes, LabelOptions(horizon=10))
+    text = str(refused.value)
+    assert "horizon=10 would make failures of 6 time-outs with fewer frames: short 0, " in text
+    assert (
+        "short 4 and 1 more (at most 9 frames; if the clock ran out there, give horizon=9)" in text
+    )
+    assert "confirm it with early_failures=True" in text
+    with (
+        speaking_of_flags(),
+        pytest.raises(RolloutError, match="it with --early-failures; without"),
+    ):
+        outcomes(episodes, LabelOptions(horizon=10))
+    found = outcomes(episodes, LabelOptions(horizon=10, early_failures=True))
+    assert found.count(Outcome.FAILURE) == 6
+
+
+def test_a_horizon_that_changes_nothing_needs_no_word():
+    """Nor do failures that the data knows of, or that are stated, whatever their length."""
+    late = [Unlabelled("0", 10, {"s": NO}), Unlabelled("1", 12, {"s": NO})]
+    assert outcomes(late, LabelOptions(horizon=10)) == [Outcome.TIME_OUT] * 2
+    ended = [Unlabelled("0", 3, {"s": NO}, terminated=True), Unlabelled("1", 3, {"s": YES})]
+    assert outcomes(ended, LabelOptions(horizon=10)) == [Outcome.FAILURE, Outcome.SUCCESS]
+    stated = LabelOptions(labels=["failure", "success"], horizon=10)
+    assert outcomes(ended, stated) == [Outcome.FAILURE, Outcome.SUCCESS]
+
+
+def test_early_failures_need_a_clock():
+    with pytest.raises(RolloutError, match="early_failures=True: .* give it with horizon="):
+        LabelOptions(early_failures=True)
+
+
 def test_a_horizon_that_is_one_off_is_noticed():
     findings = Findings()
     episodes = episodes_with({"s": NO}, {"s": NO}, {"s": YES}, num_frames=249)
-    assert outcomes(episodes, LabelOptions(horizon=250), findings)[0] is Outcome.FAILURE
+    options = LabelOptions(horizon=250, early_failures=True)
+    assert outcomes(episodes, options, findings)[0] is Outcome.FAILURE
     assert "give horizon=249" in findings.warnings[0]
 
 

@@ -52,7 +52,8 @@ def test_a_list_goes_by_order_and_a_dict_by_name():
 
 
 def test_booleans_leave_room_for_the_horizon():
-    assert outcomes(np.array([True, False, False]), horizon=6) == [SUCCESS, FAILURE, TIME_OUT]
+    found = outcomes(np.array([True, False, False]), horizon=6, early_failures=True)
+    assert found == [SUCCESS, FAILURE, TIME_OUT]
     assert outcomes([True, "time_out", "time_out"], horizon=6) == [SUCCESS, TIME_OUT, TIME_OUT]
 
 

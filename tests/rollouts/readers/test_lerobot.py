@@ -227,7 +227,7 @@ def test_a_label_file_that_contradicts_the_data(tmp_path: Path):
 
 
 def test_an_early_end_under_a_horizon(tmp_path: Path):
-    rollouts = goalward.read(write_lerobot(tmp_path, four()), horizon=8)
+    rollouts = goalward.read(write_lerobot(tmp_path, four()), horizon=8, early_failures=True)
     assert list(rollouts.outcomes[[1, 3]]) == [Outcome.FAILURE, Outcome.TIME_OUT]
 
 

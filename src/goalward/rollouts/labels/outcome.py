@@ -45,12 +45,13 @@ class LabelOptions:
     with an outcome per episode, or a dict from episodes to outcomes. `success_key` names the
     column, field or data set that holds the outcome. `horizon` is the number of frames after
     which the clock ran out: an unsuccessful episode that is shorter ended early and counts as a
-    failure.
+    failure, which `early_failures` confirms; without it such a horizon is refused.
     """
 
     labels: Labels | None = None
     success_key: str | None = None
     horizon: int | None = None
+    early_failures: bool = False
 
     def __post_init__(self) -> None:
         if self.labels is not None:
@@ -59,6 +60,11 @@ class LabelOptions:
             raise RolloutError("give either a label file or a success key, not both")
         if self.horizon is not None and self.horizon < 1:
             raise RolloutError(f"{argument('horizon', self.horizon)}: must be at least 1 frame")
+        if self.early_failures and self.horizon is None:
+            raise RolloutError(
+                f"{argument('early_failures', True)}: what is early depends on the clock; give it "
+                f"with {argument('horizon')}"
+            )
 
 
 def decide(
@@ -100,6 +106,7 @@ def decide(
             labels[episode.episode_id] = _label(episode, evidence, options.horizon)
     if not labels:
         raise RolloutError(f"{where}: {label_source} labels none of the {len(episodes)} episodes")
+    _check_early_ends(episodes, chosen, labels, options, where)
     _notice_imbalance(labels, episodes, options, findings)
     return labels, label_source
 
@@ -184,8 +191,41 @@ def _label(episode: Unlabelled, evidence: Evidence, horizon: int | None) -> Labe
         return Label(Outcome.SUCCESS, goal_frame)
     if evidence.outcome is not None:
         return Label(evidence.outcome, None)
-    ended_early = horizon is not None and episode.num_frames < horizon
-    return Label(Outcome.FAILURE if episode.terminated or ended_early else Outcome.TIME_OUT, None)
+    is_failure = episode.terminated or _ended_early(episode, horizon)
+    return Label(Outcome.FAILURE if is_failure else Outcome.TIME_OUT, None)
+
+
+def _ended_early(episode: Unlabelled, horizon: int | None) -> bool:
+    return horizon is not None and episode.num_frames < horizon
+
+
+def _check_early_ends(
+    episodes: Sequence[Unlabelled],
+    chosen: Mapping[str, Evidence],
+    labels: Mapping[str, Label],
+    options: LabelOptions,
+    where: str,
+) -> None:
+    """A horizon that makes failures of time-outs asks back: it changes what is learned of them."""
+    turned = [
+        e
+        for e in episodes
+        if e.episode_id in labels
+        and labels[e.episode_id].outcome is Outcome.FAILURE
+        and not e.terminated
+        and chosen[e.episode_id].outcome is None
+    ]
+    if not turned or options.early_failures:
+        return
+    ids, longest = some_of([e.episode_id for e in turned]), max(e.num_frames for e in turned)
+    raise RolloutError(
+        f"{where}: {argument('horizon', options.horizon)} would make failures of "
+        f"{counted(turned, 'time-out')} with fewer frames: {ids} (at most {longest} frames; if the "
+        f"clock ran out there, give {argument('horizon', longest)}). If they ended early because "
+        "the goal could no longer follow, confirm it with "
+        f"{argument('early_failures', True)}; without {argument('horizon')} each time-out has a "
+        "clock of its own."
+    )
 
 
 def _notice_overridden(

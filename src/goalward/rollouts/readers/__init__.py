@@ -52,6 +52,7 @@ def read(
     labels: Labels | None = None,
     success_key: str | None = None,
     horizon: int | None = None,
+    early_failures: bool = False,
     cameras: str | Sequence[str] | None = None,
     proprioception: str | Sequence[str] | None = None,
     filter_key: str | None = None,
@@ -67,17 +68,18 @@ def read(
     `labels` and `success_key` (a column or field) say where outcomes come from when the data does
     not, or override it. Labels are a csv or json file, an outcome that holds for every episode, a
     list with one per episode in their order, or a dict by id (`{"3": True, "4": "failure"}`).
-    `horizon` is the number of frames after which the clock ran out. `match="index"` pairs the
-    frames of a LeRobot table with those of its video in their order, not by time: for tables that
-    keep the times of another clock. An episode that cannot be trusted is left out and listed in
-    `left_out`; with `strict` it is an error. `on_progress` is called with how much has been read
-    and how much there is.
+    `horizon` is the number of frames after which the clock ran out: an unsuccessful episode with
+    fewer counts as a failure, and `early_failures=True` says that this is meant. `match="index"`
+    pairs the frames of a LeRobot table with those of its video in their order, not by time: for
+    tables that keep the times of another clock. An episode that cannot be trusted is left out and
+    listed in `left_out`; with `strict` it is an error. `on_progress` is called with how much has
+    been read and how much there is.
     """
     if not str(path):
         raise RolloutError("no path given")
     path = located(path)
     options = ReadOptions(
-        label=LabelOptions(labels, success_key, horizon),
+        label=LabelOptions(labels, success_key, horizon, early_failures),
         cameras=_names(cameras),
         proprioception=_names(proprioception),
         filter_key=filter_key,
