@@ -25,6 +25,7 @@ from goalward.training.nets import (
     rows_seen_by,
 )
 from goalward.training.runs import NetRun, episodes_by_task
+from goalward.values.between import between, chances_between, values_between
 from goalward.values.chances import ChanceTable, asked_of, chance_points
 from goalward.values.stored_fit import EVERY_TASK, Question, read_fit, write_fit
 from goalward.values.table import ValueTable
@@ -110,7 +111,7 @@ class Fitted:
         for judgement in self._judgements(frames, subset, device, unseen):
             value[judgement.method_index][:, judgement.frames] = judgement.value
             steps[judgement.method_index][:, judgement.frames] = judgement.steps
-        return ValueTable(
+        table = ValueTable(
             methods=self.methods,
             seeds=self.seeds,
             episode_ids=frames.episode_id,
@@ -119,6 +120,7 @@ class Fitted:
             raw_value=value,
             steps_to_goal=steps,
         )
+        return values_between(table, rollouts)
 
     def chances(
         self,
@@ -156,7 +158,7 @@ class Fitted:
             chance[judgement.method_index][:, judgement.frames] = _over_members(
                 said, judgement.share, len(self.seeds)
             )
-        return chance
+        return between(chance[..., None], rollouts)[..., 0]
 
     def chance_table(
         self,
@@ -199,7 +201,7 @@ class Fitted:
             each = np.where(judgement.share[:, ends, None] > 0, _rising(each), np.nan)
             by_seed = each.reshape(len(self.seeds), members, len(episodes), len(points))
             at_end[judgement.method_index][:, :members, episodes] = by_seed
-        return ChanceTable(
+        table = ChanceTable(
             methods=self.methods,
             episode_ids=frames.episode_id,
             episode_tasks=frames.episode_task,
@@ -208,6 +210,7 @@ class Fitted:
             within=within,
             at_end=at_end,
         )
+        return chances_between(table, rollouts)
 
     def _judgements(
         self,
