@@ -195,7 +195,7 @@ class Fitted:
                 lambda value, method=judgement.method: method.steps(value, self.numbers),
                 asked_of(points),
                 ends,
-                judgement.share / len(self.seeds),
+                judgement.share / np.float32(len(self.seeds)),
             )
             within[judgement.method_index][judgement.frames] = _rising(mean)
             each = np.where(judgement.share[:, ends, None] > 0, _rising(each), np.nan)
