@@ -84,3 +84,11 @@ def test_the_digest_of_data_sees_every_change(changes):
     same = data_digest(some_rollouts())
     assert data_digest(some_rollouts()) == same
     assert data_digest(some_rollouts(**changes)) != same
+
+
+def test_the_digest_of_data_sees_what_texts_of_tasks_say():
+    rollouts = some_rollouts(tasks=["x", "y"])
+    assert rollouts.features is not None
+    said = [{"x": (1.0, 0.0), "y": (0.0, 1.0)}, {"x": (1.0, 0.0), "y": (0.5, 1.0)}]
+    other = [rollouts.with_features(rollouts.features, task_vectors=vectors) for vectors in said]
+    assert len({data_digest(some) for some in (rollouts, *other)}) == 3

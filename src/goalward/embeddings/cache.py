@@ -2,6 +2,7 @@
 
     <cache>/embeddings/<encoder>-<pool>-<key>/encoder.json
     <cache>/embeddings/<encoder>-<pool>-<key>/3f/3f6a...c1.safetensors
+    <cache>/embeddings/<encoder>-<pool>-<key>/te/text-90b2...7d.safetensors      (a task's text)
 
 The name of a file is the fingerprint of its frames: a data set that is moved, renamed or read in
 another format finds its embeddings again, a changed video does not. A file takes its name when it
@@ -38,6 +39,8 @@ ROOM = "embeddings"
 ABOUT = "encoder.json"
 CLAIMS = "claims"
 SUFFIX = ".safetensors"
+# Begins the name of a text's vector, which lies among the clips.
+TEXT_PREFIX = "text-"
 _TENSOR = "embeddings"
 _FACTS = "goalward"
 _MAX_HEADER_BYTES = 1 << 16

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from goalward.embeddings.cache import ABOUT, CLAIMS, ROOM, SUFFIX, cache_folder
+from goalward.embeddings.cache import ABOUT, CLAIMS, ROOM, SUFFIX, TEXT_PREFIX, cache_folder
 from goalward.errors import GoalwardError
 
 
@@ -44,19 +44,24 @@ def _use(folder: Path) -> EncoderUse:
         encoder=encoder,
         revision=revision,
         pool=pool,
-        num_clips=len(files),
+        num_clips=sum(_is_clip(path) for path, _, _ in files),
         num_bytes=sum(num_bytes for _, num_bytes, _ in files),
         last_used=max((used for _, _, used in files), default=0.0),
     )
 
 
 def _entries(folder: Path) -> Iterator[tuple[Path, int, float]]:
-    """(path, bytes, last used) of every clip; files that others remove meanwhile are skipped."""
+    """(path, bytes, last used) of every entry; files that others remove meanwhile are skipped."""
     for path in folder.glob(f"??/*{SUFFIX}"):
         if not path.name.startswith("."):
             with contextlib.suppress(FileNotFoundError):
                 facts = path.stat()
                 yield path, facts.st_size, facts.st_mtime
+
+
+def _is_clip(path: Path) -> bool:
+    """The texts of tasks lie among the clips."""
+    return not path.name.startswith(TEXT_PREFIX)
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,7 @@ def prune(
         if not dry_run:
             _unlink(path)
         total -= num_bytes
-        removed = Pruned(removed.num_clips + 1, removed.num_bytes + num_bytes)
+        removed = Pruned(removed.num_clips + _is_clip(path), removed.num_bytes + num_bytes)
     if not dry_run:
         _sweep(uses, now)
     return removed

@@ -59,6 +59,8 @@ class Encoder:
     revision: str
     pool: str
     load_net: "Callable[[str], ImageNet]"
+    # Of a model of transformers, which may be able to read as well.
+    files: ModelFiles | None = None
 
     @property
     def key(self) -> str:
@@ -110,7 +112,7 @@ def _transformers_encoder(name: str, files: ModelFiles, pool: str) -> Encoder:
 
         return load_vision_model(files, pool)
 
-    return Encoder(name, files.id, files.revision, pool, load_net)
+    return Encoder(name, files.id, files.revision, pool, load_net, files)
 
 
 def _effnet_lite0(pool: str) -> "ImageNet":

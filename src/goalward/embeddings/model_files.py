@@ -4,10 +4,11 @@ What is here already is used as it is, without asking the network. Everything a 
 looked for before anything is loaded, so that an error can say which file is missing.
 """
 
+import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,18 @@ CONFIG = "config.json"
 PREPROCESSOR = "preprocessor_config.json"
 # In order of preference. A .bin file is read with weights_only: it can hold nothing but tensors.
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
+# What a tokenizer needs beside its vocabulary, then vocabularies: enough of them come last, so that
+# what an interrupt left is not taken for whole.
+TOKENIZER_CONFIG = "tokenizer_config.json"
+TOKENIZER = (
+    TOKENIZER_CONFIG,
+    "special_tokens_map.json",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
+    "tokenizer.json",
+)
+_VOCABULARIES = (("tokenizer.json",), ("spiece.model",), ("vocab.json", "merges.txt"))
 # By name: the library beneath the hub's client changed from version to version.
 _NO_NETWORK = ("ConnectError", "ConnectionError")
 
@@ -31,6 +44,10 @@ class ModelFiles:
     folder: Callable[[], Path]
     # For people: an id, or the folder as they gave it.
     name: str
+    # The folder once it holds a tokenizer and the configuration; None where there is no tokenizer.
+    tokenizer_folder: Callable[[], Path | None]
+    # What the tokenizer is, where the revision does not say it.
+    tokenizer_digest: str = ""
 
 
 def local_model(folder: Path) -> ModelFiles:
@@ -56,7 +73,29 @@ def local_model(folder: Path) -> ModelFiles:
     except OSError as error:
         raise GoalwardError(f"encoder {folder}: cannot be read ({error})") from error
     # The digest says what it is; the name of the folder is for people only.
-    return ModelFiles("folder", digest.hexdigest(), lambda: folder, str(folder))
+    there = [name for name in TOKENIZER if (folder / name).is_file()]
+    return ModelFiles(
+        "folder",
+        digest.hexdigest(),
+        lambda: folder,
+        str(folder),
+        lambda: folder if _has_vocabulary(there) else None,
+        _tokenizer_digest(folder, there),
+    )
+
+
+def _has_vocabulary(names: Sequence[str]) -> bool:
+    return any(set(vocabulary) <= set(names) for vocabulary in _VOCABULARIES)
+
+
+def _tokenizer_digest(folder: Path, names: Sequence[str]) -> str:
+    """Not part of the revision: embeddings of pictures do not depend on it."""
+    digest = hashlib.sha256()
+    for name in names:
+        # A file that cannot be read is no reason not to look at pictures.
+        with contextlib.suppress(OSError), (folder / name).open("rb") as file:
+            digest.update(name.encode() + hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def hub_model(hub_id: str, revision: str | None = None) -> ModelFiles:
@@ -72,7 +111,13 @@ def hub_model(hub_id: str, revision: str | None = None) -> ModelFiles:
 
 def _at_commit(hub_id: str, commit: str) -> ModelFiles:
     name = f"{hub_id}@{commit[:12]}"
-    return ModelFiles(hub_id, commit, lambda: _fetched_folder(hub_id, commit), name)
+    return ModelFiles(
+        hub_id,
+        commit,
+        lambda: _fetched_folder(hub_id, commit),
+        name,
+        lambda: _fetched_tokenizer(hub_id, commit),
+    )
 
 
 def _is_commit(revision: str) -> bool:
@@ -96,6 +141,15 @@ def _fetched_folder(hub_id: str, revision: str) -> Path:
     raise GoalwardError(
         f"encoder {hub_id}@{revision[:12]}: has no weights on the hub ({' or '.join(WEIGHTS)})"
     )
+
+
+def _fetched_tokenizer(hub_id: str, revision: str) -> Path | None:
+    """The folder of the hub's cache with the tokenizer and the configuration."""
+    there = [name for name in TOKENIZER if _in_hub_cache(hub_id, name, revision)]
+    if not (TOKENIZER_CONFIG in there and _has_vocabulary(there)):
+        there = [name for name in TOKENIZER if _fetched(hub_id, name, revision)]
+    config = _fetched(hub_id, CONFIG, revision)
+    return config.parent if config is not None and _has_vocabulary(there) else None
 
 
 def _shards(weights: Path) -> list[str]:

@@ -39,7 +39,7 @@ _RESAMPLES: dict[int, Resample] = {
     5: "hamming",
 }
 # Code that lies beside a model is not run, and nobody is asked whether it may.
-_FROM_DISK: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+FROM_DISK: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 # Pictures of odd sizes on which our preprocessing must equal the model's own.
 _PROBE_SIZES = ((97, 131), (160, 120), (128, 128))
 
@@ -75,12 +75,12 @@ def _model(folder: Path, where: str) -> nn.Module:
     import transformers
 
     try:
-        config = transformers.AutoConfig.from_pretrained(folder, **_FROM_DISK)
+        config = transformers.AutoConfig.from_pretrained(folder, **FROM_DISK)
         name = _VISION_CLASSES.get(config.model_type)
         model_class = transformers.AutoModel if name is None else getattr(transformers, name)
-        with _QuietLoading():
+        with QuietLoading():
             model, report = model_class.from_pretrained(
-                folder, output_loading_info=True, dtype=torch.float32, **_FROM_DISK
+                folder, output_loading_info=True, dtype=torch.float32, **FROM_DISK
             )
     except Exception as error:  # transformers raises whatever its parts raise
         raise GoalwardError(f"{where}: cannot be loaded ({_first_line(error)})") from error
@@ -93,8 +93,8 @@ def _model(folder: Path, where: str) -> nn.Module:
     return model
 
 
-class _QuietLoading:
-    """Without the library's bars and its remarks on the text tower that is left out."""
+class QuietLoading:
+    """Without the library's bars and its remarks on the tower that is left out."""
 
     def __enter__(self) -> None:
         from transformers.utils import logging
@@ -169,7 +169,7 @@ def _processor(folder: Path, where: str) -> Any:
 
     try:
         # The other backend needs torchvision and resizes a little differently.
-        return transformers.AutoImageProcessor.from_pretrained(folder, backend="pil", **_FROM_DISK)
+        return transformers.AutoImageProcessor.from_pretrained(folder, backend="pil", **FROM_DISK)
     except Exception as error:
         raise GoalwardError(
             f"{where}: its image processor cannot be loaded ({_first_line(error)})"

@@ -40,7 +40,19 @@ def concatenate(parts: Sequence[Rollouts]) -> Rollouts:
         _with_unique_ids(parts),
         features=features,
         sources=[source for part in parts for source in part.sources],
+        task_vectors=_task_vectors(parts),
     )
+
+
+def _task_vectors(parts: Sequence[Rollouts]) -> dict[str, tuple[float, ...]]:
+    """Those of all parts; none where they are not of one encoder and cannot be compared."""
+    together: dict[str, tuple[float, ...]] = {}
+    for part in parts:
+        for task, vector in part.task_vectors.items():
+            if together.setdefault(task, vector) != vector:
+                return {}
+    one_size = len({len(vector) for vector in together.values()}) <= 1
+    return together if one_size and len({part.feature_layout for part in parts}) == 1 else {}
 
 
 def _with_unique_ids(parts: Sequence[Rollouts]) -> list[Episode]:

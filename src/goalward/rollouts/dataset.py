@@ -18,7 +18,9 @@ from goalward.rollouts.storage import (
     IndexArray,
     Source,
     Storage,
+    TaskVectors,
     check_features,
+    check_task_vectors,
     check_unique_ids,
     stack_proprioception,
 )
@@ -56,6 +58,7 @@ class Rollouts(Sequence[Episode]):
         features: FloatArray | None = None,
         feature_layout: str = "",
         sources: Sequence[Source] = (),
+        task_vectors: TaskVectors | None = None,
     ) -> None:
         """`features`, if given, has one row per frame over all episodes in their order."""
         episodes = tuple(episodes)
@@ -63,6 +66,7 @@ class Rollouts(Sequence[Episode]):
         lengths = np.array([episode.num_frames for episode in episodes], dtype=np.int64)
         if features is not None:
             check_features(features, episodes, lengths)
+        check_task_vectors(task_vectors or {})
         self._storage = Storage(
             episodes=episodes,
             starts=np.cumsum(lengths) - lengths,
@@ -71,6 +75,7 @@ class Rollouts(Sequence[Episode]):
             features=features,
             feature_layout=feature_layout,
             sources=tuple(sources),
+            task_vectors=dict(task_vectors or {}),
         )
         self._episode_indices: IndexArray = np.arange(len(episodes), dtype=np.int64)
 
@@ -216,6 +221,12 @@ class Rollouts(Sequence[Episode]):
         """What the features are, in words; empty if the user brought them."""
         return self._storage.feature_layout
 
+    @property
+    def task_vectors(self) -> dict[str, tuple[float, ...]]:
+        """What the texts of these tasks say, as an encoder reads them; empty where none did."""
+        known = self._storage.task_vectors
+        return {task: known[task] for task in self.tasks if task in known} if known else {}
+
     def _rows_of(self, flat: FloatArray) -> FloatArray:
         indices = self._episode_indices
         if len(indices) == 0:
@@ -265,9 +276,20 @@ class Rollouts(Sequence[Episode]):
         """One row per episode, if pandas is installed; frames and features stay here."""
         return episode_table(self)
 
-    def with_features(self, features: FloatArray, *, layout: str = "") -> "Rollouts":
-        """The same episodes with these numbers per frame; `layout` says what they are."""
-        return Rollouts(tuple(self), features=features, feature_layout=layout, sources=self.sources)
+    def with_features(
+        self, features: FloatArray, *, layout: str = "", task_vectors: TaskVectors | None = None
+    ) -> "Rollouts":
+        """The same episodes with these numbers per frame; `layout` says what they are.
+
+        Vectors of tasks that there are already stay where no others are given.
+        """
+        return Rollouts(
+            tuple(self),
+            features=features,
+            feature_layout=layout,
+            sources=self.sources,
+            task_vectors=self.task_vectors if task_vectors is None else task_vectors,
+        )
 
     def with_left_out(self, left_out: Sequence[LeftOut]) -> "Rollouts":
         """The same episodes, and some more that are known to be left out."""
@@ -278,4 +300,5 @@ class Rollouts(Sequence[Episode]):
             features=self.features,
             feature_layout=self.feature_layout,
             sources=(noted, *self.sources[1:]),
+            task_vectors=self.task_vectors,
         )

@@ -1,6 +1,6 @@
 """What all views of a data set share, checked once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from goalward.rollouts.episode import Episode, FloatArray, first_bad_row
 from goalward.rollouts.findings import LeftOut
 
 IndexArray = npt.NDArray[np.int64]
+TaskVectors = Mapping[str, tuple[float, ...]]
 
 # No count of frames, and exact as a float.
 _LARGEST = 2**53
@@ -39,6 +40,7 @@ class Storage:
     features: FloatArray | None
     feature_layout: str
     sources: tuple[Source, ...]
+    task_vectors: TaskVectors
 
 
 def check_features(features: FloatArray, episodes: Sequence[Episode], lengths: IndexArray) -> None:
@@ -56,6 +58,15 @@ def check_features(features: FloatArray, episodes: Sequence[Episode], lengths: I
         raise RolloutError(
             f"episode {episodes[index].id}: features hold NaN or infinity at frame {frame}"
         )
+
+
+def check_task_vectors(vectors: TaskVectors) -> None:
+    sizes = {len(vector) for vector in vectors.values()}
+    if len(sizes) > 1 or 0 in sizes:
+        raise RolloutError(f"vectors of tasks must have one size, got {sorted(sizes)}")
+    for task, vector in vectors.items():
+        if not np.isfinite(vector).all():
+            raise RolloutError(f"the vector of task {task[:80]!r} holds NaN or infinity")
 
 
 def whole_numbers(values: npt.ArrayLike, what: str) -> IndexArray:

@@ -31,7 +31,7 @@ def digest(*parts: Any) -> str:
 
 
 def data_digest(rollouts: Rollouts) -> str:
-    """What the episodes are: their names, labels and features."""
+    """What the episodes are: their names, labels, features, and what their tasks' texts say."""
     hasher = hashlib.blake2b(digest_size=16)
     facts = (
         rollouts.ids,
@@ -42,6 +42,8 @@ def data_digest(rollouts: Rollouts) -> str:
         rollouts.feature_layout,
     )
     hasher.update(digest(facts).encode())
+    if rollouts.task_vectors:
+        hasher.update(digest(rollouts.task_vectors).encode())
     features = rollouts.features
     if features is not None:
         hasher.update(digest(features.shape, str(features.dtype)).encode())

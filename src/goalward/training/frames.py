@@ -108,14 +108,18 @@ def training_frames(rollouts: Rollouts) -> TrainingFrames:
     endings = rollouts.endings
     _check_finite(features, endings, rollouts.ids)
     tasks = tuple(episode.task for episode in rollouts)
-    return TrainingFrames(features, endings, tasks, rollouts.ids, rollouts.proprioception)
+    return TrainingFrames(
+        features, endings, tasks, rollouts.ids, rollouts.proprioception, rollouts.task_vectors
+    )
 
 
 def planning_frames(rollouts: Rollouts) -> TrainingFrames:
     """Frames whose features are not there yet: enough to say which networks there will be."""
     tasks = tuple(episode.task for episode in rollouts)
     nothing = np.zeros((rollouts.num_frames, 0), dtype=np.float32)
-    return TrainingFrames(nothing, rollouts.endings, tasks, rollouts.ids, nothing)
+    return TrainingFrames(
+        nothing, rollouts.endings, tasks, rollouts.ids, nothing, rollouts.task_vectors
+    )
 
 
 def _check_finite(

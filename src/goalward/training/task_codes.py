@@ -50,12 +50,17 @@ class TaskCodes:
 def task_codes(
     tasks: Sequence[str], text_vectors: Mapping[str, npt.ArrayLike] | None = None
 ) -> TaskCodes:
-    """A code for each of these tasks: of its text where every one has a vector, else its own."""
+    """A code for each of these tasks: of its text where every one has a vector, else its own.
+
+    Texts that differ only after the last word that an encoder reads have one vector. Two tasks with
+    one code could not be told apart, so then too each has its own.
+    """
     names = tuple(dict.fromkeys(tasks))
+    codes = _directions(len(names))
     if text_vectors and all(name in text_vectors for name in names):
-        codes = _of_text(np.array([text_vectors[name] for name in names], dtype=np.float64))
-    else:
-        codes = _directions(len(names))
+        vectors = np.array([text_vectors[name] for name in names], dtype=np.float64)
+        if len(np.unique(vectors, axis=0)) == len(names):
+            codes = _of_text(vectors)
     return TaskCodes(names, (_LENGTH * codes).astype(np.float32))
 
 
