@@ -58,3 +58,31 @@ def test_other_files_are_explained(tmp_path):
     (tmp_path / "bad.npz").write_text("no archive")
     with pytest.raises(goalward.GoalwardError, match="is not a feature file"):
         read_features(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"task_vectors": None}, "task_names and task_vectors go together"),
+        ({"task_names": ["a"]}, "task_vectors must be numbers, a row for each of 1 task_names"),
+        ({"task_names": ["a", "a"]}, "task_names names a task twice"),
+        ({"task_vectors": ["1", "2"]}, "task_vectors must be numbers"),
+        ({"task_vectors": [[1, 2], [np.nan, 1]]}, "the vector of task 'b' holds NaN"),
+        ({"task_vectors": np.zeros((2, 0))}, "vectors of tasks must have one size"),
+    ],
+)
+def test_broken_vectors_of_tasks_are_explained(change, message, tmp_path):
+    arrays = {
+        "features": np.zeros((5, 2), dtype=np.float32),
+        "episode_ends": [3, 5],
+        "outcomes": ["success", "failure"],
+        "tasks": ["a", "b"],
+        "task_names": ["a", "b"],
+        "task_vectors": [[1.0, 0.0], [0.0, 1.0]],
+    }
+    np.savez(tmp_path / "good.npz", **arrays)
+    assert read_features(tmp_path / "good.npz").task_vectors == {"a": (1, 0), "b": (0, 1)}
+    changed = {k: v for k, v in (arrays | change).items() if v is not None}
+    np.savez(tmp_path / "bad.npz", **changed)
+    with pytest.raises(goalward.GoalwardError, match=f"bad.npz: .*{message}"):
+        read_features(tmp_path / "bad.npz")
