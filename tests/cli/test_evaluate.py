@@ -11,6 +11,7 @@ import pytest
 
 import goalward
 from goalward.cli import app as app_module
+from goalward.cli.console import telling
 from goalward.cli.embed import EmbedArguments
 from goalward.cli.evaluate import evaluate_command
 from goalward.cli.predict import predict_command
@@ -199,3 +200,23 @@ def test_any_alphabet_in_any_locale(tmp_path):
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     subprocess.run(command, cwd=tmp_path, env=os.environ | ascii_only, check=True, timeout=120)
     assert "Tür öffnen 🤖" in (tmp_path / "run" / "episodes.csv").read_text(encoding="utf-8")
+
+
+def test_other_options_are_told_with_the_folder_that_was_used(feature_file, tmp_path, capsys):
+    run, other = tmp_path / "run", tmp_path / "run-2"
+
+    def told(**options):
+        with speaking_of_flags(), telling():
+            evaluate_command(str(feature_file), out=run, report=False, **TINY | options)
+        return capsys.readouterr().err
+
+    told()
+    lines = told(seeds=2)
+    assert f"{run} was made with seeds 1, now 2: this goes to {other}; --replace would" in lines
+    assert f"all results: {other}; read first: {other}/summary.md" in lines
+    lines = told(seeds=2, replace=True)
+    assert f"{run} was made with seeds 1, now 2: it is made anew, as --replace asks" in lines
+    assert f"all results: {run}; read first: {run}/summary.md" in lines
+    (run / "networks" / "run.json").unlink()
+    with pytest.raises(goalward.GoalwardError, match="networks: is not finished"):
+        predict_command(run, feature_file, out=tmp_path / "values.parquet")

@@ -215,11 +215,15 @@ def plant(folder):
 
 def test_force_trains_again(folder):
     wanted = goalward.open_run(folder).values.raw_value
+    networks = folder / "networks" / "nets-0.safetensors"
+    tensors, _ = read_tensors(networks)
     plant(folder)
     (folder / "exports").mkdir()
     (folder / "exports" / "frames.csv").write_text("mine")
     again = evaluate(folder, force=True)
     np.testing.assert_array_equal(again.values.raw_value, wanted)
+    for name, tensor in read_tensors(networks)[0].items():
+        np.testing.assert_array_equal(tensor, tensors[name])
     assert (folder / "exports" / "frames.csv").read_text() == "mine"
 
 
