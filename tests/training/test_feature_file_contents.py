@@ -23,7 +23,7 @@ def path(tmp_path):
 def test_every_array_is_as_the_table_says(path):
     episodes = [
         Episode("a", 1, Outcome.SUCCESS, goal_frame=0, task="lift"),
-        Episode("b", 3, Outcome.SUCCESS, goal_frame=1, task="turn", fps=12.5),
+        Episode("b", 3, Outcome.SUCCESS, goal_frame=1, task="turn", fps=12.5, every=2),
         Episode("c", 2, Outcome.FAILURE, task="lift"),
     ]
     write_features(path, Rollouts(episodes, features=FEATURES, feature_layout="clip of front"))
@@ -38,12 +38,13 @@ def test_every_array_is_as_the_table_says(path):
         "goal_frames": [0, 1, -1],
         "ids": ["a", "b", "c"],
         "tasks": ["lift", "turn", "lift"],
+        "every": [1, 2, 1],
         "layout": "clip of front",
     }
     again = read_features(str(path))
-    assert [(e.id, e.num_frames, e.outcome, e.goal_frame, e.task, e.fps) for e in again] == [
-        (e.id, e.num_frames, e.outcome, e.goal_frame, e.task, e.fps) for e in episodes
-    ]
+    assert [
+        (e.id, e.num_frames, e.outcome, e.goal_frame, e.task, e.fps, e.every) for e in again
+    ] == [(e.id, e.num_frames, e.outcome, e.goal_frame, e.task, e.fps, e.every) for e in episodes]
     assert again.feature_layout == "clip of front"
     (source,) = again.sources
     assert (source.format, source.path, source.label_source) == ("features", str(path), "outcomes")
@@ -56,7 +57,7 @@ def test_what_is_not_in_the_file_is_assumed(path):
     assert [episode.task for episode in rollouts] == ["", "", ""]
     assert rollouts.goal_frames.tolist() == [0, 2, 1]
     assert rollouts.feature_layout == ""
-    assert [episode.fps for episode in rollouts] == [None, None, None]
+    assert [(episode.fps, episode.every) for episode in rollouts] == [(None, 1)] * 3
 
 
 def test_goals_are_those_of_successes(path):
@@ -115,6 +116,8 @@ def test_either_version_of_the_header(path, version):
         ({"ids": ["x", "y"]}, "ids has 2 entries for 3 episodes$"),
         ({"tasks": ["x"] * 5}, "tasks has 5 entries for 3 episodes$"),
         ({"fps": [5.0]}, "fps has 1 entries for 3 episodes$"),
+        ({"every": [2]}, "every has 1 entries for 3 episodes$"),
+        ({"every": [2, 0, 2]}, "episode 1: every must be at least 1, got 0$"),
         ({"fps": ["fast"] * 3}, "fps must be one number per episode, got <U4"),
         ({"fps": [5.0, 0.0, 5.0]}, "episode 1: fps must be above 0, got 0.0$"),
     ],
@@ -131,7 +134,7 @@ def test_what_a_feature_file_has_is_said(path):
     with pytest.raises(
         goalward.GoalwardError,
         match="holds no features, episode_ends, outcomes; a feature file has features, "
-        "episode_ends, outcomes, and perhaps goal_frames, ids, tasks, fps, task_names, "
+        "episode_ends, outcomes, and perhaps goal_frames, ids, tasks, fps, every, task_names, "
         "task_vectors, layout$",
     ):
         read_features(path)

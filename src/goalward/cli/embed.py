@@ -23,6 +23,9 @@ class EmbedArguments:
     which keeps where things are."""
     n_obs_steps: int = 1
     """How many observations the policy saw; so many stand side by side in a row."""
+    every: int = 1
+    """Embed one frame in so many, and always the first, the goal and the last, to save time. Steps
+    and clocks stay those of the recording; values between are interpolated, and marked so."""
     device: str | None = None
     """cpu, cuda, ... Default: cuda where there is one."""
     batch_size: int | None = None

@@ -38,7 +38,7 @@ def fit_command(
     ----------
     features
         A feature file (.npz), as `goalward embed --out` writes it: features, episode_ends,
-        outcomes, and perhaps goal_frames, ids, tasks, fps, task_names, task_vectors, layout.
+        outcomes, and perhaps goal_frames, ids, tasks, fps, every, task_names, task_vectors, layout.
     out
         The folder for the value functions.
     methods

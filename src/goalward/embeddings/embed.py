@@ -13,11 +13,18 @@ import numpy.typing as npt
 from goalward.embeddings.cache import DamagedEntry, EncoderCache, Wanted
 from goalward.embeddings.encoders import DEFAULT_ENCODER, Encoder, find_encoder
 from goalward.embeddings.features import gathered, layout, observation, stacked
+from goalward.embeddings.text_tower import cached_task_vectors
 from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode
 from goalward.rollouts.findings import LeftOut
 from goalward.rollouts.frames import matching_name
+from goalward.rollouts.thinning import (
+    camera_looked_at,
+    filled_between,
+    frames_looked_at,
+    looked_at_every,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -62,6 +69,7 @@ def embed(
     proprioception: bool = True,
     keep_features: bool | None = None,
     n_obs_steps: int = 1,
+    every: int = 1,
     device: "torch.device | str | None" = None,
     batch_size: int | None = None,
     cache: str | Path | None = None,
@@ -78,8 +86,13 @@ def embed(
     Frames are encoded once and kept on disk (`cache`, else `GOALWARD_CACHE`, else the platform's
     cache folder); a second call reads them. Stopped at any moment, the same call goes on. An
     episode whose video cannot be decoded is left out with its reason (`left_out`), or is an
-    error if `strict`. `n_obs_steps` is how many observations the policy saw. No cameras at all
-    (`cameras=()`) leaves proprioception alone. `on_finish` hears what was done.
+    error if `strict`. `n_obs_steps` is how many observations the policy saw. With `every` one frame
+    in so many is encoded, and always the first, the goal and the last; vectors between lie on the
+    straight line. No cameras at all (`cameras=()`) leaves proprioception alone. `on_finish` hears
+    what was done.
+
+    Where there are several tasks and the encoder can read, their texts become vectors too
+    (`task_vectors`).
     """
     started = time.monotonic()
     if not len(rollouts):
@@ -90,6 +103,11 @@ def embed(
         raise GoalwardError(f"{argument('batch_size', batch_size)}: must be at least 1")
     chosen = find_encoder(encoder, pool=pool) if isinstance(encoder, str) else encoder
     names = _camera_names(rollouts, cameras)
+    if every != 1 and not names:
+        raise GoalwardError(
+            f"{argument('every', every)}: there are no cameras to look at less often"
+        )
+    rollouts = looked_at_every(rollouts, every)
     size = rollouts.proprioception.shape[1] if proprioception else 0
     num_given = _num_given(rollouts, keep_features)
     if not names and not size and not num_given:
@@ -107,9 +125,12 @@ def embed(
         n_obs_steps,
         num_given=num_given,
         given=rollouts.feature_layout,
+        every=every,
     )
     features = work.features(kept, names, n_obs_steps, proprioception=size > 0, given=num_given > 0)
-    embedded = kept.with_features(features, layout=in_words)
+    embedded = kept.with_features(
+        features, layout=in_words, task_vectors=_task_vectors(store, kept) if names else None
+    )
     report.seconds = time.monotonic() - started
     if on_finish is not None:
         on_finish(report)
@@ -127,6 +148,12 @@ def _camera_names(rollouts: Rollouts, cameras: Sequence[str] | None) -> tuple[st
         return there
     where = rollouts.sources[0].path if rollouts.sources else "rollouts"
     return tuple(dict.fromkeys(matching_name(name, there, where) for name in cameras))
+
+
+def _task_vectors(store: EncoderCache, rollouts: Rollouts) -> dict[str, tuple[float, ...]] | None:
+    """What the texts of several tasks say; one alone has nothing to be told apart from."""
+    tasks = [task for task in rollouts.tasks if task]
+    return cached_task_vectors(store, tasks) if len(tasks) > 1 else None
 
 
 def _num_given(rollouts: Rollouts, keep_features: bool | None) -> int:
@@ -157,7 +184,7 @@ class _Work:
     def fingerprinted(self, rollouts: Rollouts, cameras: Sequence[str]) -> list[Wanted]:
         """Every clip by what its frames are; one that cannot be read leaves its episode out."""
         clips = [(episode, camera) for camera in cameras for episode in rollouts]
-        total = rollouts.num_frames * len(cameras)
+        total = sum(len(frames_looked_at(episode)) for episode in rollouts) * len(cameras)
         wanted: list[Wanted] = []
         frames = 0
         # Reading and hashing wait for the disk and release the interpreter.
@@ -168,10 +195,10 @@ class _Work:
                 if isinstance(fingerprint, RolloutError):
                     self.leave_out(episode, fingerprint)
                 else:
-                    source = episode.cameras[camera]
+                    source = camera_looked_at(episode, camera)
                     wanted.append(Wanted(episode, camera, source, fingerprint))
                     self.fingerprints[episode.id, camera] = fingerprint
-                frames += episode.num_frames
+                frames += len(frames_looked_at(episode))
                 self.on_progress(EmbedProgress("reading", frames, total))
         finally:
             # After an interrupt the rest is not read for nothing.
@@ -258,22 +285,24 @@ class _Work:
         return gathered(parts, shape, first.dtype, self.store.folder)
 
     def _cached(self, episode: Episode, camera: str) -> npt.NDArray[np.float16]:
-        fingerprint = self.fingerprints[episode.id, camera]
+        fingerprint, frames = self.fingerprints[episode.id, camera], frames_looked_at(episode)
         try:
             is_known = fingerprint in self.intact
-            vectors = self.store.read(fingerprint, episode.num_frames, check=not is_known)
+            vectors = self.store.read(fingerprint, len(frames), check=not is_known)
         except DamagedEntry as error:
             raise GoalwardError(f"the cache changed while it was read: {error}") from error
         if vectors is None:
             raise GoalwardError(
                 f"{self.store.path(fingerprint)}: was removed while it was needed; run it again"
             )
-        return vectors
+        if episode.every == 1:
+            return vectors
+        return filled_between(vectors, frames, episode.num_frames)
 
 
 def _fingerprint(episode: Episode, camera: str) -> str | RolloutError:
     try:
-        return episode.cameras[camera].fingerprint()
+        return camera_looked_at(episode, camera).fingerprint()
     except RolloutError as error:
         return error
 

@@ -79,18 +79,23 @@ def layout(
     *,
     num_given: int = 0,
     given: str = "",
+    every: int = 1,
 ) -> str:
     """The features in words; value functions are asked only about features of the same words.
 
-    `num_given` features were there before, which `given` described.
+    `num_given` features were there before, which `given` described. With `every` above 1 cameras
+    were looked at in one frame in so many.
 
     >>> layout("siglip2", ["front", "wrist"], 8, 1)
     'siglip2 of front, wrist; 8 proprioceptive numbers; 1 observation'
     >>> layout("siglip2", ["front"], 0, 2, num_given=3)
     'siglip2 of front; 0 proprioceptive numbers; 3 given features; 2 observations'
+    >>> layout("siglip2", ["front"], 8, 1, every=3)
+    'siglip2 of front in one frame of 3; 8 proprioceptive numbers; 1 observation'
     """
     observations = "observation" if n_obs_steps == 1 else "observations"
-    parts = [f"{encoder} of {', '.join(cameras)}"] if cameras else []
+    how_often = "" if every == 1 else f" in one frame of {every}"
+    parts = [f"{encoder} of {', '.join(cameras)}{how_often}"] if cameras else []
     parts.append(f"{num_proprioceptive} proprioceptive numbers")
     if num_given:
         parts.append(f"{num_given} given features" + (f" ({given})" if given else ""))

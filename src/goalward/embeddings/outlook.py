@@ -14,6 +14,7 @@ from goalward.embeddings.encoders import DEFAULT_ENCODER, find_encoder
 from goalward.errors import RolloutError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.frames import FrameSource
+from goalward.rollouts.thinning import camera_looked_at, looked_at_every
 
 if TYPE_CHECKING:
     import torch
@@ -52,13 +53,15 @@ def embedding_outlook(
     *,
     cameras: Sequence[str],
     pool: str = "global",
+    every: int = 1,
     cache: str | Path | None = None,
     device: "torch.device | str | None" = None,
     batch_size: int | None = None,
 ) -> EmbeddingOutlook:
     """Look at the cache, and let the encoder try some frames that are not in it."""
     store = EncoderCache.of(find_encoder(encoder, pool=pool), cache)
-    clips = [episode.cameras[camera] for episode in rollouts for camera in cameras]
+    looked_at = looked_at_every(rollouts, every)
+    clips = [camera_looked_at(episode, camera) for episode in looked_at for camera in cameras]
     total = sum(clip.num_frames for clip in clips)
     seen, cached, missing, size = _look(store, clips)
     share = cached / seen if seen else 0.0

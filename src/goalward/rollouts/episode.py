@@ -48,7 +48,8 @@ class Episode:
     `outcome` may be given by its name, `"success"`. `goal_frame` is the first frame where the task
     is complete; an episode that goes on after its goal keeps the earlier frame. `proprioception`
     has a row per frame and no columns if nothing was recorded. Frames are decoded when asked for,
-    never before.
+    never before. With `every` above 1 features are known of one frame in so many alone, and lie
+    between those of the others elsewhere (`thinning.py`).
 
     >>> episode = Episode("12", num_frames=3, outcome=Outcome.SUCCESS, goal_frame=2)
     >>> episode.proprioception.shape
@@ -68,6 +69,7 @@ class Episode:
     cameras: Mapping[str, FrameSource] = field(default_factory=lambda: MappingProxyType({}))
     proprioception: FloatArray = field(default_factory=_no_proprioception)
     action_size: int = 0
+    every: int = 1
 
     def __post_init__(self) -> None:
         if self.num_frames < 1:
@@ -89,6 +91,8 @@ class Episode:
             )
         if self.fps is not None and not (np.isfinite(self.fps) and self.fps > 0):
             raise RolloutError(f"episode {self.id}: fps must be above 0, got {self.fps}")
+        if self.every < 1:
+            raise RolloutError(f"episode {self.id}: every must be at least 1, got {self.every}")
         self._check_proprioception()
         for name, source in self.cameras.items():
             if source.num_frames != self.num_frames:

@@ -9,6 +9,9 @@
 | `ids` | (episodes,) text, optional | default: 0, 1, ... |
 | `tasks` | (episodes,) text, optional | default: one task without a name |
 | `fps` | (episodes,) number, optional | frames per second, NaN: unknown |
+| `task_names` | (tasks,) text, optional | tasks whose texts an encoder has read |
+| `task_vectors` | (tasks, size) number, with `task_names` | what it made of them |
+| `every` | (episodes,) integer, optional | one frame in so many was embedded; default: 1 |
 | `layout` | text, optional | what the numbers are; a fit remembers it and accepts no other |
 
 Written with `np.savez` (not compressed) the features are mapped, not read: a file larger than
@@ -55,6 +58,11 @@ def write_features(path: str | Path, rollouts: Rollouts) -> None:
     """The features and labels of rollouts into a file that `read_features` reads."""
     if rollouts.features is None:
         raise GoalwardError("the rollouts have no features to write")
+    vectors = rollouts.task_vectors
+    of_tasks: dict[str, Any] = {
+        "task_names": np.array(list(vectors)),
+        "task_vectors": np.array(list(vectors.values())),
+    }
     with written_whole(Path(path)) as temporary, temporary.open("wb") as file:
         np.savez(
             file,
@@ -65,7 +73,9 @@ def write_features(path: str | Path, rollouts: Rollouts) -> None:
             ids=np.array(rollouts.ids),
             tasks=np.array([episode.task for episode in rollouts]),
             fps=np.array([math.nan if e.fps is None else e.fps for e in rollouts]),
+            every=np.array([episode.every for episode in rollouts]),
             layout=np.array(rollouts.feature_layout),
+            **(of_tasks if vectors else {}),
         )
 
 
@@ -84,7 +94,8 @@ def read_features(path: str | Path) -> Rollouts:
     if missing:
         raise GoalwardError(
             f"{path}: holds no {', '.join(missing)}; a feature file has "
-            f"{', '.join(_WANTED)}, and perhaps goal_frames, ids, tasks, fps, layout"
+            f"{', '.join(_WANTED)}, and perhaps goal_frames, ids, tasks, fps, every, "
+            "task_names, task_vectors, layout"
         )
     try:
         return _rollouts(path, arrays.pop("features"), arrays)
@@ -109,13 +120,14 @@ def _rollouts(
         with np.errstate(over="ignore"):  # too large becomes infinite and is found as such
             features = features.astype(np.float32)
     goals = whole_numbers(arrays.get("goal_frames", np.full(count, -1)), "goal_frames")
+    every = whole_numbers(arrays.get("every", np.ones(count, np.int64)), "every")
     rates = _rates(arrays.get("fps", np.full(count, math.nan)))
     words = {
         "outcomes": _texts(arrays["outcomes"], "outcomes"),
         "ids": _texts(arrays.get("ids", np.arange(count)), "ids"),
         "tasks": _texts(arrays.get("tasks", np.full(count, "")), "tasks"),
     }
-    for name, given in (*words.items(), ("goal_frames", goals), ("fps", rates)):
+    for name, given in (*words.items(), ("goal_frames", goals), ("fps", rates), ("every", every)):
         if len(given) != count:
             raise RolloutError(f"{name} has {len(given)} entries for {count} episodes")
     try:
@@ -138,12 +150,36 @@ def _rollouts(
             goal_frame=goal(i),
             task=words["tasks"][i],
             fps=rates[i],
+            every=int(every[i]),
         )
         for i in range(count)
     ]
     source = Source(format="features", path=str(path), label_source="outcomes")
     layout = _texts(arrays.get("layout", np.array("")).reshape(-1)[:1], "layout")
-    return Rollouts(episodes, features=features, feature_layout="".join(layout), sources=[source])
+    return Rollouts(
+        episodes,
+        features=features,
+        feature_layout="".join(layout),
+        sources=[source],
+        task_vectors=_task_vectors(arrays),
+    )
+
+
+def _task_vectors(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, tuple[float, ...]]:
+    if "task_names" not in arrays and "task_vectors" not in arrays:
+        return {}
+    if "task_names" not in arrays or "task_vectors" not in arrays:
+        raise RolloutError("task_names and task_vectors go together, and one is missing")
+    names, vectors = _texts(arrays["task_names"], "task_names"), arrays["task_vectors"]
+    if vectors.ndim != 2 or vectors.dtype.kind not in "iuf" or len(vectors) != len(names):
+        raise RolloutError(
+            f"task_vectors must be numbers, a row for each of {len(names)} task_names, got "
+            f"{vectors.dtype}, {vectors.shape}"
+        )
+    if len(set(names)) < len(names):
+        raise RolloutError("task_names names a task twice")
+    rows = vectors.astype(np.float64).tolist()
+    return {name: tuple(row) for name, row in zip(names, rows, strict=True)}
 
 
 def _rates(array: npt.NDArray[Any]) -> list[float | None]:

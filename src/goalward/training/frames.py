@@ -11,6 +11,7 @@ from goalward.errors import GoalwardError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import Endings
 from goalward.rollouts.episode import Outcome, first_bad_row
+from goalward.rollouts.thinning import is_looked_at
 from goalward.targets.steps import recorded_steps
 
 BoolArray = npt.NDArray[np.bool_]
@@ -31,6 +32,8 @@ class TrainingFrames:
     proprioception: npt.NDArray[np.float32]
     # What the text of a task says, as an encoder's text tower has it; empty where none read it.
     task_vectors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    # False where features lie between those of other frames (`rollouts/thinning.py`).
+    looked_at: BoolArray | None = None
 
     @property
     def num_frames(self) -> int:
@@ -71,6 +74,7 @@ class TrainingFrames:
             episode_task=tuple(self.episode_task[i] for i in episodes),
             episode_id=tuple(self.episode_id[i] for i in episodes),
             proprioception=self.proprioception[rows],
+            looked_at=None if self.looked_at is None else self.looked_at[rows],
         )
 
     # ---- per frame ---------------------------------------------------------------------------
@@ -109,7 +113,13 @@ def training_frames(rollouts: Rollouts) -> TrainingFrames:
     _check_finite(features, endings, rollouts.ids)
     tasks = tuple(episode.task for episode in rollouts)
     return TrainingFrames(
-        features, endings, tasks, rollouts.ids, rollouts.proprioception, rollouts.task_vectors
+        features,
+        endings,
+        tasks,
+        rollouts.ids,
+        rollouts.proprioception,
+        rollouts.task_vectors,
+        looked_at=None if all(e.every == 1 for e in rollouts) else is_looked_at(rollouts),
     )
 
 

@@ -147,6 +147,10 @@ def _trained_on(
     if run.stage.backup is not None and numbers.time_out == "open":
         # What follows is not known to be bad: the frame has no target, and is never drawn.
         chosen &= ~(frames.ended_in(Outcome.TIME_OUT) & frames.endings.at_end)
+    if run.stage.backup is None and frames.looked_at is not None:
+        # Frames between hand values on from step to step where a stage backs up; else they have
+        # nothing to teach.
+        chosen &= frames.looked_at
     return chosen
 
 

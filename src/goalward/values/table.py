@@ -21,6 +21,7 @@ FloatArray = npt.NDArray[np.float32]
 _COLUMNS = ("method", "seed", "task", "episode", "frame", "raw_value", "steps_to_goal")
 # On the scale that all methods share; in a table of which somebody knew the outcomes.
 _COMMON = ("value", "hindsight_value")
+_INTERPOLATED = "interpolated"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,9 @@ class ValueTable:
 
     `value` and `hindsight_value`, of the same shape, are on the scale that all methods share: what
     could be said at the frame, and what can be said knowing how its episode went on. Tables of
-    `Fitted.predict` have neither; `values/hindsight.py` adds them, once.
+    `Fitted.predict` have neither; `values/hindsight.py` adds them, once. `interpolated` (frames,)
+    is true for frames that nobody looked at (`goalward embed --every`), whose numbers lie between
+    those of their neighbours; None where all were looked at.
     """
 
     methods: tuple[str, ...]
@@ -45,6 +48,7 @@ class ValueTable:
     steps_to_goal: FloatArray
     value: npt.NDArray[np.float64] | None = None
     hindsight_value: npt.NDArray[np.float64] | None = None
+    interpolated: npt.NDArray[np.bool_] | None = None
 
     @property
     def num_frames(self) -> int:
@@ -119,6 +123,8 @@ class ValueTable:
         for name, numbers in zip(_COMMON, (self.value, self.hindsight_value), strict=True):
             if numbers is not None:
                 found[name] = pa.array(numbers.ravel())
+        if self.interpolated is not None:
+            found[_INTERPOLATED] = pa.array(np.tile(self.interpolated, num_methods * num_seeds))
         return pa.table(found)
 
     def to_pandas(self) -> "DataFrame":
@@ -147,6 +153,7 @@ def read_values(path: str | Path) -> ValueTable:
     shape = (len(methods), len(seeds), table.num_rows // (len(methods) * len(seeds)))
     first = table.slice(0, shape[2])
     starts = np.flatnonzero(first["frame"].to_numpy() == 0)
+    is_thinned = _INTERPOLATED in table.column_names
     return ValueTable(
         methods=tuple(methods),
         seeds=tuple(seeds),
@@ -160,6 +167,7 @@ def read_values(path: str | Path) -> ValueTable:
             for name in _COMMON
             if name in table.column_names
         },
+        interpolated=first[_INTERPOLATED].to_numpy() if is_thinned else None,
     )
 
 
