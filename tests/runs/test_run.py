@@ -210,7 +210,7 @@ def test_a_run_hands_itself_on(filmed, tmp_path):
         "good_steps_to_go,good_hindsight_value,good_hindsight_steps_to_go,good_chance"
     )
     (tmp_path / "data").rename(tmp_path / "moved")
-    progress = filmed.export("lerobot-progress", data=tmp_path / "moved")
+    progress = filmed.export("lerobot-progress", data=tmp_path / "moved", anyway=True)
     assert progress == filmed.folder.exports / "sarm_progress.parquet"
     with pytest.raises(goalward.GoalwardError, match="no method 'td'"):
         filmed.export("csv", method="td")

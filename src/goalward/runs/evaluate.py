@@ -155,8 +155,9 @@ def evaluate(
         remove_made(folder)
     work = Making(folder, settings, featured, known, device, progress, place.passed)
     run = work.run()
-    if plan is not None and work.training_s:
-        _log.info("%s", actual_against(plan, embedding_s, work.training_s))
+    took = "" if plan is None else actual_against(plan, embedding_s, work.training_s)
+    if took and work.training_s:
+        _log.info("%s", took)
     if not work.made:
         _log.info("nothing had to be made: data and options are as they were")
     if report:
