@@ -38,8 +38,12 @@ class RecordedWorld:
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """What the preset leaves to the clock; the paper's own tasks leave nothing."""
-        is_paper = self.name.split("_")[0] in ("pick", "square", "cloth", "libero")
+        """What the preset leaves to the clock; the paper's own tasks leave nothing.
+
+        `pick_fresh` and `pick-learned` are pick's task.
+        """
+        task = self.name.split("_")[0].removesuffix("-learned")
+        is_paper = task in ("pick", "square", "cloth", "libero")
         return {} if is_paper else dict.fromkeys(_FROM_THE_CLOCK)
 
     @property
