@@ -179,28 +179,28 @@ def variance_of(by_network):
 
 def test_the_variance_of_one_network_by_hand():
     """Chances 0.2, 0.4, 0.6, 0.8: squares 0.2 in all, mean 1/2; an imagined one adds 1/4."""
-    by_hand = (0.2 + 0.25) / 16 + 0.09**2
+    by_hand = (0.2 + 0.25) / 16 + 0.13**2
     assert variance_of([[[0.2, 0.4, 0.6, 0.8]]]) == pytest.approx(by_hand)
 
 
 def test_members_of_a_seed_are_a_jackknife_over_folds():
     """Shares 0.4, 0.5 and 0.6 in one seed, 0.5 three times in the other: 2/3 * 0.02, and 0."""
     said = np.array([[[0.4] * 4, [0.5] * 4, [0.6] * 4], [[0.5] * 4] * 3])
-    by_hand = 0.25 / 16 + (2 / 3 * 0.02 + 0) / 2 + 0.09**2
+    by_hand = 0.25 / 16 + (2 / 3 * 0.02 + 0) / 2 + 0.13**2
     assert variance_of(said) == pytest.approx(by_hand)
 
 
 def test_seeds_of_one_network_each_count_by_their_variance():
     """0.4 and 0.6: 0.02. One seed alone shows none."""
     said = np.array([[[0.4] * 4], [[0.6] * 4]])
-    assert variance_of(said) == pytest.approx(0.25 / 16 + 0.02 + 0.09**2)
-    assert variance_of(said[:1]) == pytest.approx((2.1 / 5) * (2.9 / 5) / 16 + 0.09**2)
+    assert variance_of(said) == pytest.approx(0.25 / 16 + 0.02 + 0.13**2)
+    assert variance_of(said[:1]) == pytest.approx((2.1 / 5) * (2.9 / 5) / 16 + 0.13**2)
 
 
 def test_a_network_that_some_episodes_lack_does_not_count_there():
     """The third member judged the first two episodes alone, where it says what the others say."""
     said = np.array([[[0.5, 0.5, 0.2, 0.8], [0.5, 0.5, 0.2, 0.8], [0.5, 0.5, np.nan, np.nan]]])
-    by_hand = (2 * 0.09 + 0.25) / 16 + 0.09**2
+    by_hand = (2 * 0.09 + 0.25) / 16 + 0.13**2
     assert variance_of(said) == pytest.approx(by_hand)
 
 
@@ -222,11 +222,11 @@ def test_all_alike_are_not_certain_and_not_all_over_the_place(chance):
 
 
 def test_what_all_networks_get_wrong_is_part_of_it(monkeypatch):
-    """With 10,000 episodes half of whom succeed nothing else is left: 1.96 * 0.09 either way."""
+    """With 10,000 episodes half of whom succeed nothing else is left: 1.96 * 0.13 either way."""
     endings = recorded((S, 2), *[(T, 2)] * 10_000)
     table = chances(endings, np.full((1, 1, 1, 10_001, 2), 0.5), [0, 30])
     interval = expected(endings, table).twice.share_interval
-    assert (interval.low, interval.high) == pytest.approx((0.5 - 0.176, 0.5 + 0.176), abs=0.003)
+    assert (interval.low, interval.high) == pytest.approx((0.5 - 0.250, 0.5 + 0.250), abs=0.003)
     monkeypatch.setattr(module, "STRUCTURAL_ERROR", 0.0)
     interval = expected(endings, table).twice.share_interval
     assert interval.high - interval.low < 0.002
@@ -251,16 +251,16 @@ def test_the_same_table_has_the_same_interval():
 
 
 def test_intervals_cover_the_share_of_a_world_whose_models_err_as_they_are_said_to():
-    """Episodes drawn anew, and a model that is off by 0.09 all over: 93 to 99 times in 100."""
+    """Episodes drawn anew, and a model that is off by 0.13 all over: at least 93 times in 100."""
     draws = np.random.default_rng(1)
     hits = 0
     for _ in range(1000):
         true = draws.beta(1.0, 1.5, 24)
-        said = np.clip(true + draws.normal(0, 0.09), 0, 1)
+        said = np.clip(true + draws.normal(0, 0.13), 0, 1)
         near, far = share_beta(said[None, None])
         low, high = stats.beta.ppf([0.025, 0.975], near, far)
         hits += low <= 0.4 <= high
-    assert 0.93 <= hits / 1000 <= 0.99
+    assert 0.93 <= hits / 1000 < 1
 
 
 # ---- other methods ------------------------------------------------------------------------------

@@ -69,7 +69,8 @@ def test_a_header_sorts_and_turns_around(many_tasks, open_report):
     for _ in range(2):
         page.click("table.tasks button[data-key=auroc]")
         assert (
-            "\u2013" not in page.locator("table.tasks tbody tr").first.locator("td").nth(5).inner_text()
+            "\u2013"
+            not in page.locator("table.tasks tbody tr").first.locator("td").nth(5).inner_text()
         )
 
 
