@@ -23,7 +23,8 @@ import numpy as np
 import torch
 
 from goalward.devices import chosen_device
-from goalward.embeddings.embed import EmbedReport, embed
+from goalward.embeddings.embed import embed
+from goalward.embeddings.embed_report import EmbedReport
 from goalward.embeddings.encoders import Encoder, find_encoder
 from goalward.embeddings.image_net import PixelNet, Runner
 from goalward.rollouts.dataset import Rollouts

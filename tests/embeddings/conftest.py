@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from rollout_files.vision_models import write_model
 
-from goalward.embeddings.embed import EmbedReport, embed
+from goalward.embeddings.embed import embed
+from goalward.embeddings.embed_report import EmbedReport
 from goalward.rollouts.dataset import Rollouts
 
 

@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from goalward import GoalwardError
 from goalward.embeddings import cache as cache_module
 from goalward.embeddings.cache import EncoderCache
-from goalward.embeddings.embed import EmbedProgress
+from goalward.embeddings.embed_report import EmbedProgress
 from goalward.embeddings.features import gathered
 from goalward.embeddings.image_net import TorchRunner
 

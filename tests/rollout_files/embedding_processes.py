@@ -21,7 +21,8 @@ import torch
 import goalward
 from goalward.embeddings import cache as cache_module
 from goalward.embeddings.cache import EncoderCache
-from goalward.embeddings.embed import EmbedReport, embed
+from goalward.embeddings.embed import embed
+from goalward.embeddings.embed_report import EmbedReport
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 

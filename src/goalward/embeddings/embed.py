@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goalward.embeddings.cache import DamagedEntry, EncoderCache, Wanted
+from goalward.embeddings.embed_report import EmbedProgress, EmbedReport, OnEmbedProgress
 from goalward.embeddings.encoders import DEFAULT_ENCODER, Encoder, find_encoder
 from goalward.embeddings.features import gathered, layout, observation, stacked
 from goalward.embeddings.text_tower import cached_task_vectors
@@ -30,34 +31,6 @@ if TYPE_CHECKING:
     import torch
 
 _NUM_READERS = 4
-
-
-@dataclass(frozen=True)
-class EmbedProgress:
-    """How far embedding is. First the files are read to know the frames ("reading"), then what
-    is not in the cache is encoded ("embedding")."""
-
-    stage: str
-    frames: int
-    total_frames: int
-
-
-OnEmbedProgress = Callable[[EmbedProgress], None]
-
-
-@dataclass
-class EmbedReport:
-    """What was done: frames are counted per camera."""
-
-    encoder: str
-    cache: Path
-    num_frames: int = 0
-    num_from_cache: int = 0
-    num_encoded: int = 0
-    num_unchanged: int = 0
-    num_rebuilt_clips: int = 0
-    seconds: float = 0.0
-    left_out: list[LeftOut] = field(default_factory=list)
 
 
 def embed(

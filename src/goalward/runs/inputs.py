@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from goalward.embeddings.embed import EmbedProgress, EmbedReport, embed
+from goalward.embeddings.embed import embed
+from goalward.embeddings.embed_report import EmbedProgress, EmbedReport
 from goalward.errors import GoalwardError, argument
 from goalward.progress import progress_bar
 from goalward.rollouts.dataset import Rollouts

@@ -1,0 +1,35 @@
+"""What embedding tells: how far it is, and what was done in the end."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from goalward.rollouts.findings import LeftOut
+
+
+@dataclass(frozen=True)
+class EmbedProgress:
+    """How far embedding is. First the files are read to know the frames ("reading"), then what
+    is not in the cache is encoded ("embedding")."""
+
+    stage: str
+    frames: int
+    total_frames: int
+
+
+OnEmbedProgress = Callable[[EmbedProgress], None]
+
+
+@dataclass
+class EmbedReport:
+    """What was done: frames are counted per camera."""
+
+    encoder: str
+    cache: Path
+    num_frames: int = 0
+    num_from_cache: int = 0
+    num_encoded: int = 0
+    num_unchanged: int = 0
+    num_rebuilt_clips: int = 0
+    seconds: float = 0.0
+    left_out: list[LeftOut] = field(default_factory=list)
