@@ -43,7 +43,7 @@ def test_charts_are_drawn_in_the_colours_of_the_methods(demo_report, open_report
 def test_an_answer_in_doubt_is_not_shown_as_sure(demo_report, open_report):
     page = open_report(demo_report).without_charts().open()
     callout = page.inner_text(".callout")
-    assert callout.startswith("Do not rely on what the values of liveness say here")
+    assert callout.startswith("Take what the values of liveness say here as a hint")
     assert page.locator(".answer.doubted").count() == 2
     assert page.inner_text(".answer.doubted .tag >> nth=0") == "do not rely on this"
 

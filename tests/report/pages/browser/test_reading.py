@@ -19,9 +19,9 @@ def focused(page) -> str:
 def test_doubts_stand_wherever_the_values_are_shown(demo_report, open_report):
     page = open_report(demo_report).without_charts().open()
     words = page.locator("section.panel", has=page.locator("h2", has_text="In words")).first
-    assert "Do not rely on what the values of liveness say here" in words.inner_text()
+    assert "Take what the values of liveness say here as a hint" in words.inner_text()
     page.click(".tabs a[data-view=episodes]")
-    assert "Do not rely on" in page.inner_text("#page-episodes .doubt-line")
+    assert "Take what the values of" in page.inner_text("#page-episodes .doubt-line")
     page.click("table.episodes tbody tr >> nth=0")
     page.wait_for_selector(".cursor-label")
     page.click("#page-episode .doubt-line a")
