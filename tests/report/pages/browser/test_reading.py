@@ -21,7 +21,7 @@ def test_doubts_stand_wherever_the_values_are_shown(demo_report, open_report):
     words = page.locator("section.panel", has=page.locator("h2", has_text="In words")).first
     assert "Take what the values of liveness say here as a hint" in words.inner_text()
     page.click(".tabs a[data-view=episodes]")
-    assert "Take what the values of" in page.inner_text("#page-episodes .doubt-line")
+    assert "Do not rely on" in page.inner_text("#page-episodes .doubt-line")
     page.click("table.episodes tbody tr >> nth=0")
     page.wait_for_selector(".cursor-label")
     page.click("#page-episode .doubt-line a")
