@@ -82,8 +82,8 @@ def _grade(skill: Score, interval: Interval, doubted: set[DoubtKind]) -> Grade:
 # ---- in words -------------------------------------------------------------------------------
 
 _GRADES = {
-    Grade.GOOD: "The values can be relied on",
-    Grade.FAIR: "The values can be used with care",
+    Grade.GOOD: "The values tell successes from other episodes well",
+    Grade.FAIR: "The values tell successes from other episodes, but take them with care",
     Grade.WEAK: "The values are weak: take them as a hint, not as an answer",
     Grade.NONE: "Do not rely on the values",
     Grade.UNKNOWN: "Whether the values can be relied on is not known",
