@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # wait for a busy core make a training ten times slower (docs/log.md).
 WORKERS ?= 2
 
-.PHONY: help install simulators rerun demo test mutants lint types check bench format clean
+.PHONY: help install simulators rerun demo test mutants lint types check bench package format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,11 @@ bench: install  ## measure decoding, inspection, training and embedding speed
 	$(BIN)/python benchmarks/inspect_speed.py
 	$(BIN)/python benchmarks/train_step.py --runs 1 5
 	$(BIN)/python benchmarks/embed.py
+
+# INTERPRETERS="python3.11 python3.12 python3.13": minutes each, as torch is installed anew.
+INTERPRETERS ?= $(PYTHON)
+package:  ## build wheel and source archive, install and try them in empty environments
+	.ci/fresh_install.sh $(INTERPRETERS)
 
 format: install  ## format the code and fix what can be fixed
 	$(BIN)/ruff format .

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from goalward.errors import GoalwardError, RolloutError, argument, speaking_of_flags
+from goalward.executors.local import LocalExecutor
 from goalward.rollouts.labels.outcome import LabelOptions
-from goalward.simulate.recording.workers import Workers
 
 SOURCE = Path(__file__).parent.parent / "src" / "goalward"
 ROOMS = (
@@ -75,7 +75,7 @@ class Complain:
 
 @pytest.mark.parametrize(("flags", "wanted"), [(True, "give --labels"), (False, "give labels=")])
 def test_workers_speak_as_the_process_that_started_them(flags, wanted):
-    with speaking_of_flags(flags), Workers(int, 1) as workers:
+    with speaking_of_flags(flags), LocalExecutor(int, 1) as workers:
         with pytest.raises(GoalwardError, match=wanted):
             next(workers.results(iter([Complain()])))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "goalward"
 ROOM_NUMBER = {
+    "executors": 0,
     "rollouts": 1,
     "embeddings": 2,
     "targets": 3,

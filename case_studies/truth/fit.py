@@ -135,31 +135,6 @@ def fit_variants(folder: Path, names: Sequence[str], variants: Path, out: Path, 
             save(out / f"{name}_variant_{label}.npz", said(world, fitted) | {"seconds": seconds})
 
 
-def resampled_ends(world: RecordedWorld, num_sets: int, **numbers: Any) -> Mapping[str, Any]:
-    """What networks of many data sets, half of the episodes each, say where test clocks ran out.
-
-    (sets, folds, time-outs): one seed each. All data sets are trained side by side.
-    """
-    started = time.monotonic()
-    subsets = {
-        str(number): world.train.balanced(len(world.train) // 2, seed=number).ids
-        for number in range(num_sets)
-    }
-    position = {episode_id: place for place, episode_id in enumerate(world.train.ids)}
-    chosen = {name: [position[i] for i in ids] for name, ids in subsets.items()}
-    told = world.numbers | numbers
-    fitted = fit(world.train, [METHODS[OURS]], seeds=1, subsets=chosen, preset=world.preset, **told)
-    late = world.test.select(world.late)
-    ends: list[Any] = []
-    for name in subsets:
-        for run in fitted.answers[OURS, 0, "", name]:
-            one = replace(fitted, answers={(OURS, 0, "", name): (run,)})
-            chance = one.chances(late, world.time_out - 1, subset=name)[0, 0]
-            ends.append(chance[late.episode_ends - 1])
-    shape = (num_sets, -1, len(late))
-    return {"ends": np.stack(ends).reshape(shape), "seconds": time.monotonic() - started}
-
-
 def save(path: Path, arrays: Mapping[str, Any]) -> None:
     with written_whole(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)
@@ -182,9 +157,6 @@ def main() -> None:
     parser.add_argument(
         "--variants", type=Path, help="JSON, name -> numbers of lambda-returns: each in turn"
     )
-    parser.add_argument(
-        "--resampled", type=int, default=0, help="so many data sets of half the episodes"
-    )
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", dest="numbers")
     options = parser.parse_args()
     numbers: dict[str, Any] = {}
@@ -194,12 +166,6 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     if options.variants is not None:
         fit_variants(options.folder, options.worlds, options.variants, options.out, options.seeds)
-        return
-    if options.resampled:
-        for name in options.worlds:
-            world = read_world(options.folder, name)
-            arrays = resampled_ends(world, options.resampled, **numbers)
-            save(options.out / f"{name}_resampled.npz", arrays)
         return
     for kind in options.sets:
         for name in options.worlds:

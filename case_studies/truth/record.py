@@ -5,9 +5,9 @@
 
 Per task and part one `.npz`: what the simulator knows of every frame (proprioception and state, as
 `observation.state` and `observation.environment_state` of a data set), the actions, how episodes
-ended. For episodes to learn from that timed out also the steps to success when the policy went on
-as it was (-1: not within the cap); for test episodes the steps of many futures of some frames: 250
-spread over all episodes, and the last frame of 50 time-outs. Needs numpy and the task's simulator;
+ended, and for those that timed out the steps to success when the policy went on as it was (-1: not
+within the cap). For test episodes also the steps of many futures of some frames: 250 spread over
+all episodes, and the last frame of 50 time-outs. Needs numpy and the task's simulator;
 a machine with many cores takes minutes where two cores take hours.
 """
 
@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from goalward.executors.local import LocalExecutor
 from goalward.files import written_whole
 from goalward.simulate.policies.policy import Policy
 from goalward.simulate.recording.trace import Trace, run_episode, steps_from
-from goalward.simulate.recording.workers import Workers
 from goalward.simulate.tasks import SimulatedTask, find_task
 from goalward.simulate.truth import (
     HORIZONS_UNTIL_CAP,
@@ -107,7 +108,7 @@ def balanced_episodes(
             yield RunEpisode(seed, number, task.time_out, trace_file(number))
             number += 1
 
-    with Workers(stage, num_workers) as workers:
+    with LocalExecutor(stage, num_workers) as workers:
         for job, result in workers.results(jobs()):
             results[job.number] = result
     last = _first_without_gap(results, first_number)
@@ -145,7 +146,7 @@ def going_on(
 ) -> dict[Path, int]:
     """Steps from the last frame of each to success; -1 where the cap came first."""
     found: dict[Path, int] = {}
-    with Workers(stage, num_workers) as workers:
+    with LocalExecutor(stage, num_workers) as workers:
         for job, steps in workers.results(iter([GoOn(path, cap) for path in traces])):
             found[job.trace_file] = -1 if steps is None else steps
     return found
@@ -165,6 +166,8 @@ def branch_points(
     }
     late = [i for i, episode in enumerate(episodes) if not episode["success"]][:num_at_end]
     ends = [BranchPoint(traces[str(i)], str(i), len(episodes[i]["action"]) - 1) for i in late]
+    if num_frames == 0:
+        return ends
     known = {(point.episode_id, point.frame) for point in ends}
     spread = sample_frames(traces, num_frames + num_at_end, seed=seed)
     others = [point for point in spread if (point.episode_id, point.frame) not in known]
@@ -218,6 +221,8 @@ def main() -> None:
         )
         clock(f"test: {count} of {total} succeeded")
         test_arrays = episode_arrays(test) | facts | {"natural": np.array([count, total])}
+        hidden = hidden_steps(test, options.test_seed, stage, folder, cap, options.workers)
+        test_arrays["steps_on"] = hidden
         if not options.only_test:
             train_arrays = learn(options.train)
             clock("train: {} of {} succeeded".format(*train_arrays["natural"]))
@@ -256,8 +261,24 @@ def _learned_from(
     episodes, count, total = balanced_episodes(
         task, stage, folder, TRAIN_SEED, num_wanted, num_workers, first_number
     )
+    steps = hidden_steps(episodes, TRAIN_SEED, stage, folder, cap, num_workers)
+    return episode_arrays(episodes) | {"steps_on": steps, "natural": np.array([count, total])}
+
+
+def hidden_steps(
+    episodes: Sequence[dict[str, Any]],
+    seed: int,
+    stage: TaskStage,
+    folder: Path,
+    cap: int,
+    num_workers: int,
+) -> npt.NDArray[np.int64]:
+    """What the clock hid: steps of each time-out to success as it went on, -1 where the cap came.
+
+    0 for successes.
+    """
     late = {
-        position: _trace_file(folder, TRAIN_SEED, episode["number"])
+        position: _trace_file(folder, seed, episode["number"])
         for position, episode in enumerate(episodes)
         if not episode["success"]
     }
@@ -265,7 +286,7 @@ def _learned_from(
     steps = np.zeros(len(episodes), dtype=np.int64)
     for position, path in late.items():
         steps[position] = went_on[path]
-    return episode_arrays(episodes) | {"steps_on": steps, "natural": np.array([count, total])}
+    return steps
 
 
 def _tell(name: str, started: float, text: str) -> None:

@@ -1,25 +1,33 @@
 """goalward: how good a manipulation policy is, from its recorded rollouts alone."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from goalward.errors import GoalwardError, RolloutError
+# As `typing` has it, which takes longer to import than all of this file.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from goalward.embeddings.embed import embed
+    from goalward.errors import GoalwardError, RolloutError
+    from goalward.exports.curating.curate import curate
+    from goalward.exports.curating.curation import Curation
     from goalward.exports.export import export
+    from goalward.metrics.auditing.audit import Audit
+    from goalward.report.audit_files import write_audit
     from goalward.report.comparison_files import write_comparison
     from goalward.report.files import write_summary
     from goalward.report.pages.files import write_report
+    from goalward.report.preference_files import write_preferences
     from goalward.report.words.summary import summary
     from goalward.rollouts.concatenation import concatenate
     from goalward.rollouts.dataset import Rollouts
     from goalward.rollouts.episode import Episode, Outcome
     from goalward.rollouts.readers import read
     from goalward.rollouts.readers.arrays import from_arrays
+    from goalward.runs.audit import audit
     from goalward.runs.compare import compare
     from goalward.runs.evaluate import evaluate
     from goalward.runs.plan import Plan, plan
+    from goalward.runs.preferences import rank_preferences
     from goalward.runs.run import Run
     from goalward.runs.stored import open_run
     from goalward.training.feature_file import read_features, write_features
@@ -27,9 +35,11 @@ if TYPE_CHECKING:
     from goalward.values.fitted import Fitted, load
     from goalward.values.table import ValueTable, read_values
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 __all__ = [
+    "Audit",
+    "Curation",
     "Episode",
     "Fitted",
     "GoalwardError",
@@ -39,8 +49,10 @@ __all__ = [
     "Rollouts",
     "Run",
     "ValueTable",
+    "audit",
     "compare",
     "concatenate",
+    "curate",
     "embed",
     "evaluate",
     "export",
@@ -49,12 +61,15 @@ __all__ = [
     "load",
     "open_run",
     "plan",
+    "rank_preferences",
     "read",
     "read_features",
     "read_values",
     "summary",
+    "write_audit",
     "write_comparison",
     "write_features",
+    "write_preferences",
     "write_report",
     "write_summary",
 ]
@@ -63,15 +78,21 @@ __all__ = [
 # Imported when first used: torch takes seconds, and a command that is stopped while it starts
 # should end quietly, which it can only once its own code runs.
 _HOMES = {
+    "Audit": "metrics.auditing.audit",
+    "Curation": "exports.curating.curation",
     "Episode": "rollouts.episode",
     "Fitted": "values.fitted",
+    "GoalwardError": "errors",
     "Outcome": "rollouts.episode",
     "Plan": "runs.plan",
+    "RolloutError": "errors",
     "Rollouts": "rollouts.dataset",
     "Run": "runs.run",
     "ValueTable": "values.table",
+    "audit": "runs.audit",
     "compare": "runs.compare",
     "concatenate": "rollouts.concatenation",
+    "curate": "exports.curating.curate",
     "embed": "embeddings.embed",
     "evaluate": "runs.evaluate",
     "export": "exports.export",
@@ -80,24 +101,29 @@ _HOMES = {
     "load": "values.fitted",
     "open_run": "runs.stored",
     "plan": "runs.plan",
+    "rank_preferences": "runs.preferences",
     "read": "rollouts.readers",
     "read_features": "training.feature_file",
     "read_values": "values.table",
     "summary": "report.words.summary",
+    "write_audit": "report.audit_files",
     "write_comparison": "report.comparison_files",
     "write_features": "training.feature_file",
+    "write_preferences": "report.preference_files",
     "write_report": "report.pages.files",
     "write_summary": "report.files",
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module 'goalward' has no attribute {name!r}")
+    from importlib import import_module
+
     found = getattr(import_module(f"goalward.{_HOMES[name]}"), name)
     globals()[name] = found
     return found
 
 
-def __dir__() -> list[str]:
+def __dir__() -> "list[str]":
     return sorted({*globals(), *__all__})

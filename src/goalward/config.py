@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,12 +42,22 @@ class EvaluationConfig:
     split_seed: int = 0
     standard_horizon: int | None = None
     """Steps in which the task is usually done; None: what nine of ten successes needed."""
+    scores: Mapping[str, str] = field(default_factory=dict)
+    """Scores of frames by other programs, name -> parquet file: judged as further methods."""
+    values_from: str = ""
+    """The folder of the run whose networks judge these episodes; empty: they learn anew."""
     hindsight: float | None = None
     """How far hindsight values follow the recording (lambda); None: as the data choose, or 0.98."""
 
     def __post_init__(self) -> None:
         if not self.methods:
             raise GoalwardError("give at least one method")
+        taken = [name for name in self.scores if name in self.methods]
+        if taken:
+            raise GoalwardError(
+                f"{argument('scores')}: {taken[0]} is a method of its own; call the file "
+                "otherwise, name=path"
+            )
         if self.seeds < 1:
             raise GoalwardError(f"{argument('seeds', self.seeds)}: must be at least 1")
         if self.folds < 0:
@@ -67,6 +78,13 @@ def toml_text(content: Mapping[str, Any]) -> str:
     import tomli_w
 
     return tomli_w.dumps(content, multiline_strings=False)
+
+
+def command_behind(config: Path) -> str:
+    """The command or call that a run's settings name; empty where none can be read."""
+    with suppress(GoalwardError, LookupError, TypeError):
+        return str(read_toml(config)["made_by"]["command"])
+    return ""
 
 
 def read_toml(path: Path) -> dict[str, Any]:

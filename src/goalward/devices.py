@@ -16,3 +16,15 @@ def chosen_device(device: torch.device | str | None) -> torch.device:
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise GoalwardError("there is no CUDA device here, or torch was built without CUDA")
     return chosen
+
+
+def device_in_words(device: torch.device) -> str:
+    """A device with the name of its card.
+
+    >>> device_in_words(torch.device("cpu"))
+    'cpu'
+    """
+    if device.type != "cuda":
+        return str(device)
+    place = device if device.index is not None else torch.device("cuda:0")
+    return f"{place}, {torch.cuda.get_device_name(place)}"

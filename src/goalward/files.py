@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from goalward.errors import GoalwardError
+from goalward.leftovers import writer_mark
 
 _READING_UMASK = threading.Lock()
 
@@ -17,7 +18,8 @@ _READING_UMASK = threading.Lock()
 def written_whole(path: Path) -> Generator[Path]:
     """A temporary path beside `path`; what is written there takes its name when all is well.
 
-    After an error or an interrupt the old file, if there was one, is still there untouched.
+    After an error or an interrupt the old file, if there was one, is still there untouched. What
+    a killed process leaves names it, and is swept later (`leftovers.py`).
 
     >>> folder = Path(tempfile.mkdtemp())
     >>> with written_whole(folder / "scores.json") as temporary:
@@ -28,7 +30,7 @@ def written_whole(path: Path) -> Generator[Path]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(
-            prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent
+            prefix=f".{path.name}.{writer_mark()}-", suffix=path.suffix, dir=path.parent
         )
         os.close(handle)
     except OSError as error:
@@ -59,6 +61,13 @@ def _umask() -> int:
         umask = os.umask(0)
         os.umask(umask)
     return umask
+
+
+def check_regular(path: Path) -> None:
+    """An error unless this is a file; to open a pipe would be to wait for ever."""
+    if not path.is_file():
+        what = "is no regular file" if path.exists() else "no such file"
+        raise GoalwardError(f"{path}: {what}")
 
 
 def check_folder(path: Path) -> None:

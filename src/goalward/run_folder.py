@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+# In the folder of an audit: what a person fills in, and so never replaced nor removed.
+LABEL_LISTS = "labels*.csv"
+
 
 @dataclass(frozen=True)
 class RunFolder:
@@ -25,6 +28,9 @@ class RunFolder:
     | `report/` | the same to look at in a browser, with the episodes: `index.html` |
     | `sheets/` | frames of an episode over its curve, as PNG, SVG and PDF |
     | `exports/` | values as other tools read them |
+    | `audit/` | labels and copies to look at, a list of labels to fill in, a picture |
+    | `notes.json` | what people noted of episodes while `goalward view` showed them |
+    | `curation/` | which frames to learn from next: lists, weights, commands |
     | `steps.json` | which step was made from what, so that nothing is done twice |
     """
 
@@ -33,6 +39,10 @@ class RunFolder:
     @property
     def config(self) -> Path:
         return self.path / "config.toml"
+
+    @property
+    def notes(self) -> Path:
+        return self.path / "notes.json"
 
     @property
     def episodes(self) -> Path:
@@ -89,6 +99,14 @@ class RunFolder:
     @property
     def exports(self) -> Path:
         return self.path / "exports"
+
+    @property
+    def audit(self) -> Path:
+        return self.path / "audit"
+
+    @property
+    def curation(self) -> Path:
+        return self.path / "curation"
 
     @property
     def steps(self) -> Path:

@@ -130,6 +130,13 @@ def test_options(data_set: Path, model: str, tmp_path: Path, capsys: pytest.Capt
     assert (tmp_path / "elsewhere" / "embeddings").is_dir()
 
 
+def test_features_are_not_written_among_the_rollouts(data_set: Path, model: str):
+    inside = data_set / "features.npz"
+    with pytest.raises(GoalwardError, match=r"features\.npz: lies in the folder of the rollouts"):
+        embed_command(str(data_set), embedding=arguments(model), out=inside)
+    assert not inside.exists()
+
+
 def test_no_camera_leaves_proprioception(
     data_set: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -130,7 +130,7 @@ def test_truth_of_other_rollouts_does_not_wait_for_the_embedding(tmp_path, monke
     monkeypatch.setattr(given_module, "embed_input", not_reached)
     with pytest.raises(goalward.GoalwardError, match="of other rollouts: no episode other 0"):
         evaluate_command("videos", out=tmp_path / "run", truth=path)
-    with pytest.raises(goalward.GoalwardError, match="gone.parquet: cannot be read"):
+    with pytest.raises(goalward.GoalwardError, match="gone.parquet: no such file"):
         evaluate_command("videos", out=tmp_path / "run", truth=tmp_path / "gone.parquet")
 
 

@@ -1,5 +1,11 @@
 """`goalward fit` and `goalward predict` from feature file to table of values."""
 
+import re
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 
@@ -7,6 +13,7 @@ import goalward
 from goalward.cli.fit import fit_command
 from goalward.cli.predict import predict_command
 from goalward.training.feature_file import write_features
+from goalward.training.tensor_file import read_tensors
 from goalward.values.table import read_values
 
 SMALL = ("width=8", "num_layers=2", "num_steps=6", "batch_size=16")
@@ -86,3 +93,34 @@ def test_files_that_hold_no_features(tmp_path, content, message):
         path.write_bytes(content)
     with pytest.raises(goalward.GoalwardError, match=f"x.npz: {message}"):
         fit_command(path, out=tmp_path / "run")
+
+
+LONG = "width=64,num_steps=200000,batch_size=256"
+MAIN = "from goalward.cli import main; main()"
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "words"),
+    [(signal.SIGTERM, 143, "stopped by SIGTERM"), (signal.SIGINT, 130, "interrupted")],
+)
+def test_a_stop_saves_the_training_and_says_so(feature_file, tmp_path, number, status, words):
+    """At any moment, not only between two batches: nearly all of the time is inside of one."""
+    out = tmp_path / "run"
+    arguments = ["fit", str(feature_file), "--out", str(out), "--methods", "mc", "--set", LONG]
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", MAIN, *arguments], stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    while not process.stderr.readline().startswith("training mc"):
+        pass
+    time.sleep(1)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == status
+    saved, last = errors.splitlines()
+    assert re.fullmatch(r"stopped: the training is saved after batch [0-9]+ of 100000", saved)
+    assert last == words
+    assert [path.name for path in out.iterdir()] == ["progress.safetensors"]
+    tensors, facts = read_tensors(out / "progress.safetensors")
+    assert int(tensors["batch"]) > 0
+    assert facts["group"] == "0"

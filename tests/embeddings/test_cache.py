@@ -20,6 +20,7 @@ import goalward
 from goalward import Episode, GoalwardError, Outcome, Rollouts
 from goalward.embeddings.cache import DamagedEntry, EncoderCache, cache_folder
 from goalward.embeddings.encoders import ENCODERS, HubEncoder
+from goalward.leftovers import writer_mark
 from goalward.rollouts.frames import ArrayFrames
 
 ROLLOUTS = picture_rollouts([5, 17, 3])
@@ -37,6 +38,25 @@ def test_a_second_run_reads(embed_with_report, filled):
     embedded, report = embed_with_report(ROLLOUTS, small_encoder())
     assert (report.num_frames, report.num_from_cache, report.num_encoded) == (25, 25, 0)
     assert embedded.features.tobytes() == filled[1]
+
+
+def test_what_a_killed_process_left_goes_though_nothing_is_missing(embed_with_report, filled):
+    """A claim that nobody holds, a file half written; a claim that somebody holds stays."""
+    store, _ = filled
+    left = store.folder / "claims" / ("0" * 32)
+    left.parent.mkdir(exist_ok=True)
+    left.touch()
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    mark = writer_mark().replace(f"-{os.getpid()}", f"-{dead.pid}")
+    half = store.folder / f".encoder.json.{mark}-abcd.json"
+    half.touch()
+    held = store.claim("1" * 32)
+    embed_with_report(ROLLOUTS, small_encoder())
+    assert [path.name for path in left.parent.iterdir()] == ["1" * 32]
+    assert not half.exists()
+    assert held is not None
+    held.drop()
 
 
 def test_files_are_named_by_their_frames_and_say_what_they_are(filled, cache: Path):

@@ -1,14 +1,17 @@
 """Files of a data set change together or not at all; the next export finishes one that stopped."""
 
-import fcntl
 import json
 import os
+import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
 from goalward.errors import GoalwardError
 from goalward.exports.replacement import replace_together
+from goalward.leftovers import writer_mark
+from goalward.locks import alone_in
 
 NAMES = ("data/a.parquet", "data/b.parquet", "meta/info.json")
 
@@ -149,13 +152,19 @@ def test_what_somebody_changed_after_an_interruption_stays(root, monkeypatch):
 
 
 def test_one_export_at_a_time(root):
-    handle = os.open(root, os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    try:
-        with pytest.raises(GoalwardError, match="another export is writing into this data set"):
+    problems: list[str] = []
+
+    def begin() -> None:
+        try:
             replace(root)
-    finally:
-        os.close(handle)
+        except GoalwardError as error:
+            problems.append(str(error))
+
+    with alone_in(root):
+        thread = threading.Thread(target=begin)
+        thread.start()
+        thread.join()
+    assert "another process is at work there" in problems[0]
     assert words(root) == ["old"] * 3
     assert others(root) == []
     replace(root)
@@ -165,8 +174,14 @@ def test_one_export_at_a_time(root):
 def test_what_a_killed_export_of_other_files_left_goes(root):
     (root / "data" / ".c.parquet.goalward-new").write_text("half")
     (root / ".sarm_progress.parquet.goalward-new").write_text("half")
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    mark = writer_mark().replace(f"-{os.getpid()}", f"-{dead.pid}")
+    record = root / "meta" / f".goalward_exports.json.{mark}-abcd.json"
+    record.write_text("half")
     replace(root)
     assert not any(name.endswith("-new") for name in others(root))
+    assert not record.exists()
 
 
 def test_a_disk_that_cannot_be_written_is_told_as_such(root, monkeypatch):

@@ -1,6 +1,7 @@
 """Recordings read back by rerun's own reader."""
 
 import io
+import re
 import sys
 from dataclasses import replace
 
@@ -14,9 +15,12 @@ from rollout_files.lerobot import decoded
 import goalward
 from exports.conftest import told, told_run, write_data
 from goalward.errors import GoalwardError
+from goalward.exports.rerun_recording import recording_id
 from goalward.looks import EVENT_LOOKS, METHOD_COLOURS, channels
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
+from goalward.run_folder import RunFolder
+from goalward.runs.stored import open_run
 
 CAMERA = "/cameras/observation.images.front"
 
@@ -47,7 +51,8 @@ def _needs_rerun(request):
 def test_values_are_on_the_frame_and_time_lines(run_folder, tmp_path):
     written = export(run_folder, tmp_path / "one.rrd")
     reader, content = read_back(written.path)
-    assert [entry.recording_id for entry in reader.recordings()] == ["policy/0"]
+    (entry,) = reader.recordings()
+    assert re.fullmatch(r"policy-0-[0-9a-f]{12}", entry.recording_id)
     assert len(reader.blueprints()) == 1
     curve = content["/value/liveness"]
     assert curve["frame"] == [0, 1, 2, 3, 4, 5]
@@ -190,3 +195,20 @@ def test_without_the_extra_it_says_what_to_install(run_folder, tmp_path, monkeyp
     monkeypatch.setitem(sys.modules, "rerun", None)
     with pytest.raises(GoalwardError, match=r"pip install 'goalward\[rerun\]'"):
         export(run_folder, tmp_path / "one.rrd")
+
+
+def test_ids_of_recordings_differ_by_run_method_and_episode_alone(run_folder, tmp_path):
+    run = open_run(run_folder)
+    moved = replace(run, folder=RunFolder(tmp_path / "another"))
+    odd = "a/b c"
+    ids = {
+        recording_id(run, "0", ["td"]),
+        recording_id(run, "1", ["td"]),
+        recording_id(run, "0", ["td", "mc"]),
+        recording_id(moved, "0", ["td"]),
+        recording_id(run, odd, ["td"]),
+        recording_id(run, "a-b-c", ["td"]),
+    }
+    assert len(ids) == 6
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+", one) for one in ids)
+    assert recording_id(run, "0", ["td"]) == recording_id(open_run(run_folder), "0", ["td"])

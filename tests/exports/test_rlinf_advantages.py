@@ -124,6 +124,7 @@ def test_every_frame_of_the_data_set_has_a_row(run_folder, tmp_path):
     assert left_out["num_valid_rewards"] == 0
     assert np.isnan(left_out["advantage_continuous"])
     assert "3 frames of 1 episodes of the data set have no values here" in written.notes[1]
+    assert "RLinf's own relabelling finds no positive frame" in written.notes[1]
 
 
 def test_labels_follow_the_rule(run_folder, tmp_path):

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from goalward.metrics.comparing.outcome_file import read_outcomes
-from goalward.metrics.comparing.outcome_table import OutcomeTable
+from goalward.metrics.comparing.pairing import starts_of
+from goalward.metrics.comparing.tables.outcome_file import read_outcomes
+from goalward.metrics.comparing.tables.outcome_table import OutcomeTable
 
 Row = dict[str, object]
 
@@ -56,3 +57,9 @@ def write_policy(path: Path, successes: int, total: int, **options) -> Path:
 def table_of(folder: Path, *rows: Sequence[Row]) -> OutcomeTable:
     """Rows of all policies, written and read again."""
     return read_outcomes([write_rows(folder / "all.csv", [*chain(*rows)])])
+
+
+def matched(table: OutcomeTable) -> list[list[int]]:
+    """The episodes of all policies that started alike, by their positions in each."""
+    starts = starts_of(table)
+    return [] if starts is None else starts.shared(*range(len(table.policies))).tolist()

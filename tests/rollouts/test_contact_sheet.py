@@ -58,3 +58,14 @@ def test_a_frame_that_cannot_be_decoded_is_crossed_out_and_named():
 def test_nothing_to_draw():
     with pytest.raises(RolloutError, match="nothing to draw"):
         contact_sheet(from_arrays([np.zeros((2, 1))], [True]))
+
+
+@pytest.mark.parametrize("place", [3, 30, 57])
+def test_names_that_differ_anywhere_are_drawn_differently(place: int):
+    pictures = [np.zeros((1, 8, 8, 3), np.uint8)]
+    first = "rollout_of_a_policy_that_somebody_recorded_on_one_of_the_days"
+    drawn = []
+    for name in (first, first[:place] + "X" + first[place + 1 :]):
+        one = from_arrays([np.zeros((1, 1))], [True], images={"front": pictures}, ids=[name])
+        drawn.append(np.asarray(contact_sheet(one).picture))
+    assert drawn[0].shape != drawn[1].shape or (drawn[0] != drawn[1]).any()

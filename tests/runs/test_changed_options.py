@@ -12,7 +12,7 @@ from goalward.config import read_toml, toml_text
 from goalward.errors import GoalwardError, speaking_of_flags
 from goalward.runs import making
 from goalward.training import fit as training_loop
-from goalward.training.checkpoint import read_tensors, write_tensors
+from goalward.training.tensor_file import read_tensors, write_tensors
 
 TINY = {"width": 8, "num_layers": 2, "num_steps": 20, "batch_size": 32}
 USUAL = {"policy": "ours", "methods": ("liveness", "mc"), "seeds": 1, "standard_horizon": 9}
@@ -164,10 +164,27 @@ def test_a_run_that_cannot_be_understood_stays_as_it_is(folder, caplog, damage):
     newer = toml_text(read_toml(folder / "config.toml") | {"format": 99})
     (folder / "config.toml").write_text(newer if damage == "newer" else "[[[")
     before = contents(folder)
-    assert evaluate(folder).folder.path == folder.with_name("run-2")
+    # Other options than those that are noted beside the settings.
+    assert evaluate(folder, seeds=2).folder.path == folder.with_name("run-2")
     assert contents(folder) == before
-    words = {"newer": "was written by a newer goalward", "unreadable": "config.toml cannot be read"}
+    words = {
+        "newer": "was written by a newer goalward",
+        "unreadable": "config.toml was changed or damaged",
+    }
     assert any(words[damage] in line for line in caplog.messages)
+
+
+def test_damaged_settings_are_written_again_where_the_options_are_known(folder, caplog):
+    config = (folder / "config.toml").read_bytes()
+    for damaged in (config.replace(b"seeds = 1", b"seeds = 3"), config[: len(config) // 2]):
+        assert damaged != config
+        (folder / "config.toml").write_bytes(damaged)
+        with pytest.raises(goalward.GoalwardError, match="config.toml: was changed or damaged"):
+            goalward.open_run(folder)
+        assert evaluate(folder).folder.path == folder
+        assert (folder / "config.toml").read_bytes() == config
+        assert any("config.toml" in m and "written again" in m for m in caplog.messages)
+        assert not trained(caplog)
 
 
 # ---- replaced, and all again ---------------------------------------------------------------------

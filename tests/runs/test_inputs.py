@@ -64,6 +64,12 @@ def test_a_feature_file_takes_no_options(tmp_path):
         read_input(str(path), {"success_key": "done"}, {})
 
 
+def test_a_link_that_leads_to_itself_is_no_data(tmp_path):
+    (tmp_path / "data.hdf5").symlink_to("data.hdf5")
+    with pytest.raises(GoalwardError, match=r"data.hdf5"):
+        goalward.evaluate(tmp_path / "data.hdf5", tmp_path / "run")
+
+
 def test_embedding_is_told_in_numbers(tmp_path, told):
     rollouts = picture_rollouts([4, 3], state_size=2)
     options = {"encoder": small_encoder(), "cache": tmp_path, "n_obs_steps": 2}

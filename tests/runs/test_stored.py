@@ -252,6 +252,11 @@ def test_an_unknown_setting_is_named(folder):
         open_run(folder.path)
 
 
+def spoil(path, table):
+    """Another table, without the checksum that the file had, as versions before it wrote."""
+    pq.write_table(table.replace_schema_metadata(None), path)
+
+
 def with_steps(table, steps):
     column = table.schema.get_field_index("steps_to_goal")
     return table.set_column(column, "steps_to_goal", pa.array(steps))
@@ -263,7 +268,7 @@ def test_steps_that_are_none_are_named_with_their_frame(folder, bad):
     steps = np.zeros(len(table), dtype=np.float32)
     # the second method, its first seed, the second episode, its last frame
     steps[2 * 8 + 7] = bad
-    pq.write_table(with_steps(table, steps), folder.values)
+    spoil(folder.values, with_steps(table, steps))
     words = f'td, seed 0: episode quotes " and, commas: {bad} steps to go in frame 2'
     with pytest.raises(GoalwardError, match=f"values.parquet: {words}"):
         open_run(folder.path)
@@ -280,14 +285,14 @@ def test_steps_that_are_none_are_named_with_their_frame(folder, bad):
     ids=["the last row is gone", "half", "no first frames", "words"],
 )
 def test_a_damaged_table_of_values_is_named(folder, damaged):
-    pq.write_table(damaged(pq.read_table(folder.values)), folder.values)
+    spoil(folder.values, damaged(pq.read_table(folder.values)))
     with pytest.raises(GoalwardError, match="values.parquet: is no whole table of values"):
         open_run(folder.path)
 
 
 @pytest.mark.parametrize("missing", ["value", "hindsight_value"])
 def test_a_run_from_before_hindsight_says_how_it_gets_it(folder, missing):
-    pq.write_table(pq.read_table(folder.values).drop_columns([missing]), folder.values)
+    spoil(folder.values, pq.read_table(folder.values).drop_columns([missing]))
     words = (
         "values.parquet: has no column value or hindsight_value, as earlier versions wrote none; "
         "run `goalward evaluate rollouts --out run` again"

@@ -247,14 +247,30 @@ def test_branches_made_otherwise_are_not_mixed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ["{", '{"episode": "7", "frame": 3, "branches": [0], "steps": []}']
+    "line", ["{", "3", '{"episode": "7", "frame": 3, "branches": [0], "steps": []}']
 )
-def test_a_damaged_line_is_named(tmp_path, line):
+def test_a_damaged_line_is_named_and_counts_as_not_there(tmp_path, line, caplog):
     path = tmp_path / "branches.jsonl"
-    BranchFile(path, MADE_WITH).close()
+    job = BranchJob(BranchPoint(Path("a.npz"), "7", 3), (0, 1), BRANCHING)
+    with BranchFile(path, MADE_WITH) as file:
+        file.add(job, (4, None))
     path.write_text(path.read_text() + line + "\n")
-    with pytest.raises(GoalwardError, match="branches.jsonl: line 2 is damaged"):
-        BranchFile(path, MADE_WITH)
+    with BranchFile(path, MADE_WITH) as file:
+        assert file.branches == {("7", 3, 0): 4, ("7", 3, 1): None}
+    assert "branches.jsonl: line 3 is damaged" in caplog.messages[0]
+
+
+def test_a_changed_number_of_steps_is_noticed(tmp_path):
+    path = tmp_path / "branches.jsonl"
+    jobs = [BranchJob(BranchPoint(Path("a.npz"), "7", f), (0, 1), BRANCHING) for f in (3, 5)]
+    with BranchFile(path, MADE_WITH) as file:
+        for job in jobs:
+            file.add(job, (4, None))
+    whole = path.read_text()
+    for before, after in (("[4, null]", "[5, null]"), ('"frame": 3', '"frame": 2')):
+        path.write_text(whole.replace(before, after, 1))
+        with BranchFile(path, MADE_WITH) as file:
+            assert file.branches == {("7", 5, 0): 4, ("7", 5, 1): None}
 
 
 def test_a_real_simulator_continues_from_its_frames(tmp_path):

@@ -9,10 +9,10 @@ import torch
 
 import goalward
 from goalward.targets.monte_carlo import monte_carlo_return
-from goalward.training.checkpoint import read_tensors
 from goalward.training.methods import METHODS, Method, find_method, known_methods
 from goalward.training.outputs import VALUE
 from goalward.training.stages import MC, SPARSE
+from goalward.training.tensor_file import read_tensors
 from goalward.values.fit import fit
 from goalward.values.fitted import load
 

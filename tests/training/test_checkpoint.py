@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 import torch
 from safetensors import SafetensorError
+from safetensors.torch import save_file
 
 from goalward import GoalwardError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
-from goalward.training import checkpoint
 from goalward.training import fit as training_loop
-from goalward.training.checkpoint import read_tensors, write_tensors
+from goalward.training import tensor_file
 from goalward.training.progress import Pace
 from goalward.training.step import evaluate
+from goalward.training.tensor_file import read_tensors, write_tensors
 from goalward.values.fit import fit
 from goalward.values.fitted import load
 
@@ -27,7 +28,7 @@ def test_a_full_disk_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def full(*_: object, **__: object):
         raise SafetensorError("I/O error: No space left on device (os error 28)")
 
-    monkeypatch.setattr(checkpoint, "save_file", full)
+    monkeypatch.setattr(tensor_file, "save_file", full)
     with pytest.raises(GoalwardError, match="nets-0.safetensors: cannot be written .*No space"):
         write_tensors(tmp_path / "nets-0.safetensors", {"mean": torch.zeros(2)}, {})
     assert list(tmp_path.iterdir()) == []
@@ -35,10 +36,10 @@ def test_a_full_disk_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_file_that_is_no_file_of_tensors(tmp_path: Path):
     path = tmp_path / "nets-0.safetensors"
-    with pytest.raises(GoalwardError, match="nets-0.safetensors: cannot be read"):
+    with pytest.raises(GoalwardError, match="nets-0.safetensors: no such file"):
         read_tensors(path)
     path.write_bytes(b"not tensors")
-    with pytest.raises(GoalwardError, match="nets-0.safetensors: cannot be read"):
+    with pytest.raises(GoalwardError, match="nets-0.safetensors: was changed or damaged"):
         read_tensors(path)
 
 
@@ -103,9 +104,12 @@ def test_networks_of_version_0_1_0_have_no_log(rollouts, small, tmp_path: Path):
     tensors, facts = read_tensors(path)
     old = {name: tensor for name, tensor in tensors.items() if not name.startswith("log/")}
     assert len(old) == len(tensors) - 3
-    write_tensors(path, old, facts)
+    # Nor a checksum, and each fact by itself.
+    save_file(old, path, metadata=facts)
     run = json.loads((tmp_path / "run.json").read_text())
     assert run.pop("after") == {}
+    assert run.pop("checksum")
+    run["version"] = 3
     (tmp_path / "run.json").write_text(json.dumps(run))
     again = load(tmp_path)
     assert again.log.curves == ()

@@ -22,6 +22,21 @@ def test_features_are_mapped_not_read(rollouts, tmp_path):
     assert isinstance(read_features(tmp_path / "features.npz").features, np.memmap)
 
 
+@pytest.mark.parametrize("place", [0.1, 0.5, 0.9])
+def test_a_bit_that_flipped_in_features_is_noticed_though_they_are_mapped(
+    rollouts, tmp_path, place
+):
+    path = tmp_path / "features.npz"
+    write_features(path, rollouts)
+    numbers = rollouts.features.tobytes()
+    content = bytearray(path.read_bytes())
+    start = content.index(numbers)
+    content[start + int(place * len(numbers))] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(goalward.GoalwardError, match=r"features.npz: .*Bad CRC-32 for file 'feat"):
+        read_features(path)
+
+
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_three_arrays_are_enough(save, tmp_path):
     features = np.arange(10, dtype=np.float16).reshape(5, 2)

@@ -13,16 +13,15 @@ from goalward.training.checkpoint import (
     fingerprint,
     nets_path,
     read_nets,
-    read_tensors,
     runs_as_json,
     runs_from_json,
     write_nets,
-    write_tensors,
 )
 from goalward.training.frames import training_frames
 from goalward.training.nets import LossLog, Nets
 from goalward.training.runs import NetRun
 from goalward.training.stages import BOOTSTRAP, MC, SPARSE, STAGES
+from goalward.training.tensor_file import read_tensors, write_tensors
 
 ANCHOR = NetRun(SPARSE, seed=1, episodes=(0, 2), held_out=(1,), name="lift", fold=0)
 RUN = NetRun(BOOTSTRAP, seed=1, episodes=(0, 2, 3), held_out=(1,), name="lift", anchors=(ANCHOR,))

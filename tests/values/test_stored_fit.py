@@ -1,10 +1,13 @@
 """A finished fit on disk: as it was, or a sentence on why it cannot be had."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from rollout_files.two_tasks import HALVES, TINY, two_tasks
+from safetensors.numpy import save_file
 
 import goalward
 from goalward.run_folder import RunFolder
@@ -48,26 +51,76 @@ def test_the_layout_of_features_survives_the_disk(tmp_path):
 
 
 def test_what_is_no_finished_fit(fitted, tmp_path):
-    with pytest.raises(goalward.GoalwardError, match=r"nowhere: holds no finished fit \(.*No such"):
+    with pytest.raises(goalward.GoalwardError, match=r"nowhere: holds no finished fit \(it has no"):
         load(tmp_path / "nowhere")
     fitted.save(tmp_path)
     facts = json.loads((tmp_path / "run.json").read_text())
-    assert facts["version"] == 3
-    for version in (1, 4):
+    assert facts["version"] == 4
+    assert facts.pop("checksum")
+    for version in (1, 5):
         (tmp_path / "run.json").write_text(json.dumps(facts | {"version": version}))
         with pytest.raises(
-            goalward.GoalwardError, match="was written by another version of goalward$"
+            goalward.GoalwardError,
+            match="was written by another version of goalward .*; fit it again",
         ):
             load(tmp_path)
-    (tmp_path / "run.json").write_text("{")
-    with pytest.raises(goalward.GoalwardError, match="holds no finished fit"):
+    for text in ("{", "", "[]", "null", '{"version": 4}', '{"version": 4, "answers": [3]}'):
+        (tmp_path / "run.json").write_text(text)
+        with pytest.raises(
+            goalward.GoalwardError,
+            match=r"run.json: was changed or damaged .*; the command or call that trained them "
+            "again trains what is damaged anew",
+        ):
+            load(tmp_path)
+
+
+def test_a_bit_that_flipped_in_networks_is_noticed(fitted, tmp_path):
+    """At any place: in the header, in a weight, in the checksum itself."""
+    fitted.save(tmp_path)
+    path = tmp_path / "nets-0.safetensors"
+    whole = path.read_bytes()
+    for place in (3, 60, whole.index(b"goalward-sha256:") + 20, len(whole) // 2, len(whole) - 1):
+        flipped = bytearray(whole)
+        flipped[place] ^= 4
+        path.write_bytes(flipped)
+        with pytest.raises(goalward.GoalwardError, match="nets-0.safetensors: was changed or"):
+            load(tmp_path)
+    path.write_bytes(whole)
+    load(tmp_path)
+
+
+def test_networks_of_another_training_are_noticed(fitted, rollouts, tmp_path):
+    fitted.save(tmp_path / "one")
+    other = fit(rollouts, ("mc", "liveness-nb"), seeds=(4, 6), subsets=HALVES, **TINY)
+    other.save(tmp_path / "other")
+    name = "nets-0.safetensors"
+    (tmp_path / "one" / name).write_bytes((tmp_path / "other" / name).read_bytes())
+    with pytest.raises(goalward.GoalwardError, match="networks of another training"):
+        load(tmp_path / "one")
+
+
+def test_a_file_with_other_tensors_is_named(fitted, tmp_path):
+    fitted.save(tmp_path)
+    save_file({"something": np.zeros(3)}, tmp_path / "nets-0.safetensors")
+    with pytest.raises(goalward.GoalwardError, match="nets-0.safetensors: .*holds no networks"):
         load(tmp_path)
+
+
+def test_equal_networks_are_equal_files(fitted, tmp_path):
+    """Also by two processes: safetensors orders texts by a hash that differs between them."""
+    fitted.save(tmp_path / "one")
+    code = f"import goalward; goalward.load({str(tmp_path / 'one')!r}).save({str(tmp_path)!r})"
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", code], check=True)
+        for path in (tmp_path / "one").iterdir():
+            assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 def test_networks_of_an_unknown_method_are_named(fitted, tmp_path):
     fitted.save(tmp_path)
     facts = json.loads((tmp_path / "run.json").read_text())
     facts["answers"][0]["method"] = "mine"
+    del facts["checksum"]
     (tmp_path / "run.json").write_text(json.dumps(facts))
     with pytest.raises(
         goalward.GoalwardError,
@@ -89,7 +142,7 @@ def test_facts_of_version_0_1_0_are_enough(fitted, tmp_path):
     wrote every answer's run inside it."""
     fitted.save(tmp_path)
     facts = json.loads((tmp_path / "run.json").read_text())
-    del facts["after"], facts["feature_layout"]
+    del facts["after"], facts["feature_layout"], facts["checksum"]
     stored = facts.pop("runs")
     for place, answer in zip(stored["runs"], facts["answers"], strict=True):
         assert answer.pop("num_runs") == 1

@@ -5,10 +5,11 @@ import sys
 
 from cyclopts import App
 
-import goalward
+from goalward.cli.audit import audit_command
 from goalward.cli.cache import cache_app
 from goalward.cli.compare import compare_command
 from goalward.cli.console import error_console, plain, telling
+from goalward.cli.curate import curate_command
 from goalward.cli.embed import embed_command
 from goalward.cli.episodes import episodes_command
 from goalward.cli.evaluate import evaluate_command
@@ -24,17 +25,20 @@ from goalward.cli.simulate import simulate_command
 from goalward.cli.truth import truth_command
 from goalward.cli.view import view_command
 from goalward.errors import GoalwardError, speaking_of_flags
+from goalward.versions import version_line
 
 app = App(
     name="goalward",
     help="How good a manipulation policy is, from its recorded rollouts alone.",
-    version=goalward.__version__,
+    version=version_line,
     help_format="markdown",
     suppress_keyboard_interrupt=False,
 )
 app.command(inspect_command, name="inspect")
 app.command(evaluate_command, name="evaluate")
 app.command(episodes_command, name="episodes")
+app.command(audit_command, name="audit")
+app.command(curate_command, name="curate")
 app.command(embed_command, name="embed")
 app.command(fit_command, name="fit")
 app.command(predict_command, name="predict")

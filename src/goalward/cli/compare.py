@@ -1,14 +1,19 @@
 """`goalward compare`: which policy is better, and how sure that is."""
 
 import json
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from goalward.cli.console import output_console, say
+from goalward.cli.read_arguments import CommaList
 
 _MOST_TASKS = 12
+_MOST_PAIRS = 15
+_MOST_POLICIES = 6
 
 
 def compare_command(
@@ -17,7 +22,13 @@ def compare_command(
     *more: Path,
     paired: Annotated[bool | None, Parameter(negative="--no-paired")] = None,
     pair_by: str | None = None,
+    columns: CommaList = None,
     level: float = 0.95,
+    budget: int | None = None,
+    ordered: Annotated[bool, Parameter(negative=())] = False,
+    posterior: Annotated[bool, Parameter(negative=())] = False,
+    fail_if_worse: Annotated[bool, Parameter(negative=())] = False,
+    all_tasks: Annotated[bool, Parameter(negative=())] = False,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
     out: Path | None = None,
 ) -> None:
@@ -25,7 +36,12 @@ def compare_command(
 
     Each table is a csv with a row per episode. Needed is a column success (true or false) or
     outcome (success, time_out, failure); of use are policy, episode, steps, task, initial_state,
-    seed and time_out. Without a column policy a file is one policy, named after the file.
+    seed and time_out. Without a column policy a file is one policy, named after the file. Tables
+    of counts have columns policy, successes and rollouts; tables with a column per policy need
+    --columns; tables of preferences have policy_a, policy_b and winner (a, b or tie).
+
+    A column score, from 0 to 1, is credit for part of the task: mean scores are compared, too. A
+    column prediction, from 0 to 1, helps where the outcome of most rollouts is left empty.
 
     Printed are success rates with intervals, exact tests, how many more rollouts would settle
     what is open, and the steps to success with time-outs counted as unknown, not as failures.
@@ -36,6 +52,11 @@ def compare_command(
     - `goalward compare a.csv b.csv` two policies, one file each
     - `goalward compare all.csv --out comparison` a column policy; report and pictures
     - `goalward compare a.csv b.csv --pair-by seed` the same seed, the same initial state
+    - `goalward compare all.csv --budget 200` looking while rollouts come in, 200 of each at most
+    - `goalward compare wide.csv --columns old,new` a column per policy, a row per initial state
+    - `goalward compare step_*.csv --ordered` checkpoints: the trend, the best ones
+    - `goalward compare --fail-if-worse old.csv new.csv` in a pipeline: exit status 1 if worse
+    - `goalward compare votes.csv` preferences: columns policy_a, policy_b, winner
     - `goalward compare runs/a runs/b runs/c --level 0.99 --json` for machines
 
     Parameters
@@ -45,27 +66,88 @@ def compare_command(
     more
         More files or folders.
     paired
-        Compare episodes from the same initial state with each other. Default: paired if every
-        policy started from the same initial states.
+        Compare episodes from the same initial state with each other. Default: where two policies
+        started from the same initial states.
     pair_by
         The column that says from which initial state an episode started. Default:
         initial_state.
+    columns
+        The columns that each are a policy, separated by commas, in a table with a row per start.
     level
         How sure to be: of intervals, and 1 minus the error of tests.
+    budget
+        How many rollouts of each policy there will be at most. You may look after every one and
+        stop when it is settled; this test replaces the one for a fixed number.
+    ordered
+        The policies are checkpoints of one training. Their step is a number in their names, or
+        a column training_step.
+    posterior
+        Say also how likely each policy is better than each other, and draw what to believe of
+        their rates.
+    fail_if_worse
+        Exit with status 1 if the second policy is worse than the first; with --ordered, if a
+        checkpoint is worse than the one before it. What cannot be told is no failure.
+    all_tasks
+        Print all tasks, not only the twelve that tell most.
     json_output
         Print everything as JSON and nothing else.
     out
-        A folder for comparison.json, comparison.md, comparison.png and comparison.svg.
+        A folder for a page (index.html), comparison.json, comparison.md and pictures.
     """
     # SciPy's statistics take most of a second to import: only who compares pays.
     from goalward.report.words.comparison import comparison_document
     from goalward.report.words.rendering import print_document
-    from goalward.runs.compare import compare
+    from goalward.runs.compare import compare, worse_ones
+    from goalward.runs.preferences import is_about_preferences
 
-    found = compare(table, *more, paired=paired, pair_by=pair_by, level=level, out=out)
+    if is_about_preferences(table):
+        _rank((table, *more), level, json_output, out)
+        return
+
+    found = compare(
+        table,
+        *more,
+        paired=paired,
+        pair_by=pair_by,
+        columns=columns,
+        level=level,
+        budget=budget,
+        ordered=ordered,
+        posterior=posterior,
+        out=out,
+        progress=not json_output,
+    )
     if json_output:
         print(json.dumps(found.as_dict(), indent=2))
     else:
-        print_document(comparison_document(found, most_tasks=_MOST_TASKS), output_console())
+        most_tasks = None if all_tasks else _MOST_TASKS
+        document = comparison_document(
+            found,
+            most_tasks=most_tasks,
+            most_policies=_MOST_POLICIES,
+            most_pairs=_MOST_PAIRS,
+        )
+        print_document(document, output_console())
     if out is not None:
         say(f"comparison of {len(found.policies)} policies: {out}")
+    if fail_if_worse:
+        worse = worse_ones(found)
+        for one in worse:
+            say(f"{one.after} is worse than {one.before}")
+        if worse:
+            sys.exit(1)
+
+
+def _rank(tables: tuple[Path, ...], level: float, json_output: bool, out: Path | None) -> None:
+    """Preferences have no rollouts, and few of the options mean anything to them."""
+    from goalward.report.words.preferences import preference_document
+    from goalward.report.words.rendering import print_document
+    from goalward.runs.preferences import rank_preferences
+
+    found = rank_preferences(*tables, level=level, out=out)
+    if json_output:
+        print(json.dumps(asdict(found), indent=2))
+    else:
+        print_document(preference_document(found, most_pairs=_MOST_PAIRS), output_console())
+    if out is not None:
+        say(f"preferences between {len(found.policies)} policies: {out}")

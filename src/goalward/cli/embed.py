@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from goalward.cli.console import say
 from goalward.cli.read_arguments import ReadArguments
 from goalward.embeddings.encoders import DEFAULT_ENCODER
+from goalward.leftovers import sweep
 from goalward.rollouts.findings import counted
 
 
@@ -64,8 +65,11 @@ def embed_command(
     out
         Write features and outcomes to this file (.npz), which `goalward fit` takes.
     """
+    from goalward.runs.given import check_apart
     from goalward.runs.inputs import embed_input, read_input
 
+    if out is not None:
+        check_apart(path, out)
     options = dict(vars(embedding))
     device = options.pop("device")
     rollouts = read_input(path, vars(reading), {})
@@ -77,6 +81,7 @@ def embed_command(
     if out is not None:
         from goalward.training.feature_file import write_features
 
+        sweep(out.parent, name=out.name)
         write_features(out, embedded)
         size = 0 if embedded.features is None else embedded.features.shape[1]
         say(f"features of {counted(embedded)}, {size} numbers per frame: {out}")

@@ -33,6 +33,8 @@ def evaluate_command(
     split_seed: int = 0,
     standard_horizon: int | None = None,
     hindsight: float | None = None,
+    scores: CommaList = None,
+    values: Path | None = None,
     policy: str | None = None,
     truth: Path | None = None,
     plan: Annotated[bool, Parameter(negative=())] = False,
@@ -60,6 +62,8 @@ def evaluate_command(
     - `goalward evaluate my_rollouts --out run --methods all` the paper's methods beside it
     - `goalward evaluate features.npz --out run --methods liveness` from features you bring
     - `goalward evaluate simulated --out run` compares values with `simulated/truth.parquet`
+    - `goalward evaluate my_rollouts --out run --scores sarm=sarm_progress.parquet` judges it too
+    - `goalward evaluate todays --out today --values run` by yesterday's networks, no training
     - `goalward view run` opens the report; `goalward export run --to csv` hands values on
     - `goalward compare run_a run_b` which of two policies is better
 
@@ -100,6 +104,14 @@ def evaluate_command(
     hindsight
         How far hindsight values follow the recording, from 0 (not beyond the next frame) to 1 (the
         recording alone). Default: what episodes that start alike choose, or 0.98.
+    scores
+        Parquet files with a score per frame by other programs (episode, frame, score; or what SARM,
+        Robometer, RLinf and Evo-RL write), separated by commas, as path or name=path: judged as
+        further methods. docs/scores_of_others.md.
+    values
+        A folder of an earlier evaluation, whose networks judge these episodes: nothing is trained,
+        and it is said how far the frames lie from what they learned from.
+        docs/other_policies.md.
     policy
         The policy's name in tables and comparisons. Default: the name of the data.
     truth
@@ -142,6 +154,8 @@ def evaluate_command(
         **asked,
         standard_horizon=standard_horizon,
         hindsight=hindsight,
+        scores=scores or (),
+        values=values,
         policy=policy,
         truth=truth,
         force=force,

@@ -59,7 +59,7 @@ def export_command(
     Examples:
 
     - `goalward export run --to csv`
-    - `goalward export run --to lerobot-progress --in-place` LeRobot finds it by itself
+    - `goalward export run --to lerobot-progress --in-place` for lerobot-train --dataset.root=...
     - `goalward export run --to rlinf-advantages --n end --positive above:0 --tag goalward`
     - `goalward export run --to mp4 --episodes 3,7`
 

@@ -8,6 +8,8 @@ from cyclopts import Parameter
 from goalward.cli.assignments import assignments
 from goalward.cli.console import say
 from goalward.cli.read_arguments import CommaList
+from goalward.leftovers import sweep
+from goalward.locks import alone_in
 from goalward.progress import training_bar
 
 
@@ -62,7 +64,8 @@ def fit_command(
     from goalward.values.fit import fit
 
     rollouts = read_features(features)
-    with training_bar() as update:
+    with alone_in(out), training_bar() as update:
+        sweep(out)
         fitted = fit(
             rollouts,
             methods or (),
@@ -74,5 +77,5 @@ def fit_command(
             on_progress=update,
             **assignments(set_),
         )
-    fitted.save(out)
+        fitted.save(out)
     say(f"{len(fitted.answers)} value functions of {len(rollouts)} episodes: {out}")

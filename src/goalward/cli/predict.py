@@ -4,6 +4,7 @@ from pathlib import Path
 
 from goalward.cli.console import say
 from goalward.errors import GoalwardError, argument
+from goalward.leftovers import sweep
 
 
 def predict_command(
@@ -54,6 +55,7 @@ def predict_command(
     assert discount is not None
     table = fitted.predict(rollouts, subset=subset, device=device)
     table = with_hindsight(table, rollouts.endings, discount, hindsight)
+    sweep(out.parent, name=out.name)
     table.write(out)
     methods = ", ".join(table.methods)
     say(f"values of {table.num_frames} frames by {methods}: {out}")

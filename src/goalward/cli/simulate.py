@@ -14,7 +14,9 @@ from goalward.cli.console import error_console, plain
 from goalward.progress import progress_bar
 
 if TYPE_CHECKING:
+    from goalward.executors.shard import Shard
     from goalward.simulate.recording.data_set import SimulationSettings
+    from goalward.simulate.recording.shares import ShareDone
 
 
 def simulate_command(
@@ -29,6 +31,8 @@ def simulate_command(
     every: int = 1,
     seed: int = 0,
     workers: int | None = None,
+    on: str = "local",
+    shard: str | None = None,
     time_out: int | None = None,
     label_noise: float = 0.0,
 ) -> None:
@@ -45,6 +49,7 @@ def simulate_command(
     - `goalward simulate square --out rollouts/square/test --balanced --seed 1`
     - `goalward simulate pick --out small --episodes 48 --size 64 --every 2`
     - `goalward evaluate small --out run --encoder effnet-lite0` what to do with it
+    - `goalward simulate pick --out big --episodes 5000 --on ray` on all machines of a cluster
 
     Parameters
     ----------
@@ -70,13 +75,20 @@ def simulate_command(
         Another seed, other episodes: for a test set beside a training set.
     workers
         Processes that work at the same time. Default: the number of cores.
+    on
+        Who works: local (processes of this machine), ray (the cluster of RAY_ADDRESS, or one
+        that is started here), or the address of a Ray cluster (ray://host:10001).
+    shard
+        Only this share of the episodes, as in 3/16; when all shares are there, the same command
+        without it makes the data set of them. For schedulers without Ray.
     time_out
         Control steps after which the clock runs out. Default: the task's.
     label_noise
         How unsure the labels are at the boundary of success, in metres (cloth alone).
     """
+    from goalward.executors.shard import Shard
     from goalward.simulate.recording.data_set import Plan, SimulatedDataSet
-    from goalward.simulate.recording.production import simulate
+    from goalward.simulate.recording.production import simulate, simulate_shard
 
     plan = Plan.of(
         task,
@@ -92,9 +104,16 @@ def simulate_command(
     data_set = SimulatedDataSet(out)
     console = error_console()
     was_finished = data_set.is_finished
+    share = None if shard is None else Shard.of(shard)
     try:
         with _Bars() as bars:
-            settings = simulate(plan, data_set, num_workers=workers, on_progress=bars.update)
+            if share is not None:
+                done = simulate_shard(
+                    plan, data_set, share, num_workers=workers, on=on, on_progress=bars.update
+                )
+                console.print(plain(_share_in_words(done, share, out)), soft_wrap=True)
+                return
+            settings = simulate(plan, data_set, num_workers=workers, on=on, on_progress=bars.update)
     except KeyboardInterrupt:
         console.print(plain("stopped: the same command goes on where it was"), soft_wrap=True)
         raise
@@ -123,6 +142,13 @@ class _Bars:
             self._phase = phase
             self._update = self._shown.enter_context(progress_bar(phase))
         self._update(done, total)
+
+
+def _share_in_words(done: ShareDone, shard: Shard, out: Path) -> str:
+    return (
+        f"shard {shard}: {done.num_episodes} episodes run, {done.num_drawn} drawn: {out}; when all "
+        f"shards are there, the same command without --shard makes the data set"
+    )
 
 
 def _in_words(settings: SimulationSettings, out: Path) -> str:

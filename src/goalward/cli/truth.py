@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from goalward.cli.console import error_console, plain
 from goalward.errors import GoalwardError
+from goalward.leftovers import sweep
+from goalward.locks import alone_in
 from goalward.progress import progress_bar
 
 if TYPE_CHECKING:
+    from goalward.executors.shard import Shard
     from goalward.metrics.truth.frame_truth import FrameTruth
     from goalward.simulate.recording.data_set import SimulationSettings
     from goalward.simulate.truth import Branching
@@ -28,6 +31,8 @@ def truth_command(
     cap: int | None = None,
     seed: int = 0,
     workers: int | None = None,
+    on: str = "local",
+    shard: str | None = None,
     out: Path | None = None,
 ) -> None:
     """Measure what frames are really worth, by letting the policy go on from them many times.
@@ -61,13 +66,20 @@ def truth_command(
         Which frames, and the luck in each future.
     workers
         Processes that work at the same time. Default: the number of cores.
+    on
+        Who works: local (processes of this machine), ray (the cluster of RAY_ADDRESS, or one
+        that is started here), or the address of a Ray cluster (ray://host:10001).
+    shard
+        Only this share of the futures, as in 3/16; when all shares are there, the same command
+        without it makes the table of them. For schedulers without Ray.
     out
         The table of results. Default: truth.parquet in the data set's folder.
     """
+    from goalward.executors.choice import is_local
+    from goalward.executors.shard import Shard
     from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth
-    from goalward.simulate.branch_file import BranchFile
+    from goalward.simulate.branch_file import BranchFile, branch_file, shard_files
     from goalward.simulate.recording.data_set import SimulatedDataSet
-    from goalward.simulate.recording.production import num_cores
     from goalward.simulate.truth import (
         HORIZONS_UNTIL_CAP,
         Branching,
@@ -79,6 +91,8 @@ def truth_command(
 
     _check("frames", frames)
     _check("rollouts", rollouts)
+    is_local(on)
+    share = None if shard is None else Shard.of(shard)
     data_set = SimulatedDataSet(dataset)
     settings = data_set.settings
     if not data_set.is_finished:
@@ -89,10 +103,19 @@ def truth_command(
     branching = Branching(cap, seed, settings.every)
     made_with = _made_with(settings, branching)
     traces = {str(episode): data_set.trace_file(episode) for episode in range(settings.episodes)}
+    data_set.check(*traces.values())
     points = sample_frames(traces, frames, seed)
     stage = TaskStage.of(settings.task, settings.policy)
+    lock = out.name if share is None else f"{out.name}.{share.file_part}"
 
-    with BranchFile(out.with_name(f"{out.stem}.branches.jsonl"), made_with) as file:
+    with (
+        alone_in(out.parent, name=f".{lock}.lock"),
+        BranchFile(branch_file(out, share), made_with) as file,
+    ):
+        sweep(out.parent, name=out.name)
+        if share is None:
+            for path in shard_files(out):
+                file.take_over(path)
 
         def write_table() -> FrameTruth:
             told = made_with | {"rollouts": rollouts, "frames": frames}
@@ -101,21 +124,30 @@ def truth_command(
                 truth.write(out)
             return truth
 
-        jobs = branch_jobs(points, rollouts, branching, file.branches)
-        if jobs:
+        if share is None:
+            jobs = branch_jobs(points, rollouts, branching, file.branches)
+        else:
+            # Cut before it is looked what is there: a share is the same whenever it goes on.
+            own = share.share(branch_jobs(points, rollouts, branching))
+            jobs = [job for job in own if not file.has(job)]
+        if jobs and share is None:
             # What a killed run had finished.
             write_table()
-        done, total = len(file.of(points, rollouts)), frames * rollouts
+        done = len(file.of(points, rollouts))
+        total = frames * rollouts if share is None else done + sum(len(j.branches) for j in jobs)
         try:
             with progress_bar("futures", unit="futures") as update:
                 update(done, total)
-                for job, steps in measure(jobs, stage, num_cores() if workers is None else workers):
+                shared = [data_set.simulation_folder]
+                for job, steps in measure(jobs, stage, workers, on, shared):
                     file.add(job, steps)
                     done += len(steps)
                     update(done, total)
         finally:
-            truth = write_table()
-            _tell(truth, rollouts, frames, out)
+            if share is None:
+                _tell(write_table(), rollouts, frames, out)
+            else:
+                _tell_share(share, done, total)
 
 
 def _check(name: str, number: int) -> None:
@@ -131,6 +163,14 @@ def _made_with(settings: SimulationSettings, branching: Branching) -> dict[str, 
     kept = {name: value for name, value in plan.items() if name not in _LOOKS}
     kept["data_set_seed"] = kept.pop("seed")
     return kept | {"cap": branching.cap, "seed": branching.seed}
+
+
+def _tell_share(share: Shard, done: int, total: int) -> None:
+    text = f"shard {share}: {done} of its {total} futures"
+    goes_on = "the same command goes on"
+    makes_table = "when all shards are there, the same command without --shard makes the table"
+    text += f"; {makes_table if done == total else goes_on}"
+    error_console().print(plain(text), soft_wrap=True)
 
 
 def _tell(truth: FrameTruth, rollouts: int, frames: int, out: Path) -> None:

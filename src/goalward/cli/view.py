@@ -6,16 +6,19 @@ import threading
 import webbrowser
 from pathlib import Path
 
+from goalward.checksums import damage_explained
 from goalward.cli.console import error_console, say
 from goalward.errors import GoalwardError
 from goalward.run_folder import RunFolder
+from goalward.stops import Stopped
 
 
 def view_command(run: Path, /, *, port: int = 0, browser: bool = True) -> None:
     """Show the report of a run in a browser, until Ctrl-C.
 
     The pages are served on this machine's own address, 127.0.0.1: other machines cannot reach
-    them, and nothing outside the report's folder can be read. On a machine without a screen,
+    them, and nothing outside the report's folder can be read. Notes that you take on episodes are
+    kept in notes.json in the folder of the run. On a machine without a screen,
     choose a port and open it through a tunnel.
 
     Examples:
@@ -33,9 +36,13 @@ def view_command(run: Path, /, *, port: int = 0, browser: bool = True) -> None:
     browser
         Open the page in a browser.
     """
+    from goalward.report.pages.scripts import check_scripts
     from goalward.report.pages.serving import PageServer
 
-    with PageServer(report_folder(run), port) as server:
+    folder = report_folder(run)
+    with damage_explained(f"`goalward report {run}` writes it again"):
+        check_scripts(folder)
+    with PageServer(folder, port, notes=notes_file(folder)) as server:
         print(server.url, flush=True)
         say(f"the report of {run}; Ctrl-C ends it")
         if browser and _has_screen():
@@ -43,6 +50,8 @@ def view_command(run: Path, /, *, port: int = 0, browser: bool = True) -> None:
             threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
         try:
             server.serve_forever()
+        except Stopped:
+            raise
         except KeyboardInterrupt:
             # How it is meant to end.
             error_console().print()
@@ -64,6 +73,13 @@ def report_folder(run: Path) -> Path:
             f"`goalward report {run}`"
         )
     raise GoalwardError(f"{run}: holds no report, nor is it a folder of `goalward evaluate`")
+
+
+def notes_file(report: Path) -> Path:
+    """Where notes taken on these pages are kept: beside the run, or in a report sent around."""
+    around = RunFolder(report.resolve().parent)
+    is_in_run = around.report == report.resolve() and around.config.is_file()
+    return around.notes if is_in_run else report / around.notes.name
 
 
 def _has_screen() -> bool:

@@ -30,6 +30,7 @@ from goalward.embeddings.claims import WorkClaim, claim
 from goalward.embeddings.encoders import Encoder
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
+from goalward.leftovers import sweep
 from goalward.rollouts.episode import Episode
 from goalward.rollouts.frames import FrameSource
 
@@ -135,6 +136,14 @@ class EncoderCache:
             # One text for all facts: safetensors writes several in an order of its own.
             metadata = {_FACTS: json.dumps(about, sort_keys=True)}
             save_file({_TENSOR: np.ascontiguousarray(vectors)}, temporary, metadata=metadata)
+
+    def sweep(self) -> None:
+        """Remove what killed processes left: files half written, claims that nobody holds."""
+        sweep(self.folder, below=True)
+        for path in list((self.folder / CLAIMS).glob("*")):
+            held = claim(path)
+            if held is not None:
+                held.drop()
 
     def describe(self) -> None:
         """Say beside the embeddings what made them, for people and `goalward cache list`."""

@@ -1,8 +1,7 @@
 """Two processes that embed the same data set share the work: each claims a clip before it starts.
 
 A claim is a lock that the system drops when its holder ends, however it ends. Where there are no
-such locks (Windows, some network disks) clips may be embedded twice, never wrongly. A process that
-simulates claims its data set in the same way.
+such locks (Windows, some network disks) clips may be embedded twice, never wrongly.
 """
 
 import contextlib

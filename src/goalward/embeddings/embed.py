@@ -86,6 +86,7 @@ def embed(
     if not names and not size and not num_given:
         raise GoalwardError("without cameras there must be proprioception, and there is none")
     store = EncoderCache.of(chosen, cache)
+    store.sweep()
     report = EmbedReport(encoder=chosen.label, cache=store.folder)
     work = _Work(store, report, on_progress or (lambda _: None))
     wanted = work.fingerprinted(rollouts, names)

@@ -10,6 +10,7 @@ from their checkpoint, finished encoders from the results, as long as their inpu
 """
 
 import hashlib
+import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from goalward.checksums import DamagedFile
+from goalward.code_version import code_digest
 from goalward.errors import GoalwardError
 from goalward.experiments.results import ResultRow, Results, read_results
 from goalward.metrics.scores.card import scorecard
@@ -31,11 +34,13 @@ from goalward.training.progress import UNHURRIED, Pace, TrainingProgress
 from goalward.values.fit import fit
 from goalward.values.table import ValueTable
 
+_log = logging.getLogger("goalward.experiments")
+
 RESULTS_FILE = "results.parquet"
 NETWORKS_FOLDER = "networks"
 VALUES_FOLDER = "values"
-# Part of every digest: raise it when the same inputs would give other scores or files.
-_VERSION = 2
+# What scores and files are made by, apart from networks, which a checkpoint keeps.
+_ROOMS = ("rollouts", "targets", "training", "values", "metrics", "experiments")
 # Which episodes a smaller sample has is part of the study, not of a run's chance.
 _SAMPLE_SEED = 0
 
@@ -84,7 +89,7 @@ class Grid:
         """Differs when scores would: other episodes, labels, features, runs or numbers."""
         numbers = hyperparameters(self.preset, **self.overrides).as_dict()
         runs = (self.methods, self.seeds, self.sizes, self.standard_horizon, numbers)
-        return digest(_VERSION, data_digest(train), data_digest(test), runs)
+        return digest(code_digest(*_ROOMS), data_digest(train), data_digest(test), runs)
 
 
 def run_grid(
@@ -99,7 +104,7 @@ def run_grid(
     """Train and score every run of the grid; results are written after each encoder."""
     report = on_progress or (lambda encoder, progress: None)
     path = folder / RESULTS_FILE
-    stored = read_results(path) if path.exists() else Results()
+    stored = _stored_results(path)
     results = Results()
     for encoder in grid.encoders:
         train, test = features_of(encoder)
@@ -139,6 +144,15 @@ def run_grid(
         sum((stored.of(name) for name in later), results).write(path)
     results.write(path)
     return results
+
+
+def _stored_results(path: Path) -> Results:
+    """Results of an earlier call; those that are damaged are made again."""
+    try:
+        return read_results(path) if path.exists() else Results()
+    except DamagedFile as error:
+        _log.warning("%s: the scores are made again", error)
+        return Results()
 
 
 def values_file(folder: Path, encoder: str, size: int) -> Path:

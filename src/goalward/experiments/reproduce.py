@@ -1,7 +1,7 @@
 """A case study from its data to its results: read, embed, train the grid, write what was found."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,8 @@ from goalward.experiments.paper_comparison import (
 from goalward.experiments.recipe import NO_ENCODER, Recipe
 from goalward.experiments.reproduction_files import write_reproduction
 from goalward.experiments.results import Results
+from goalward.leftovers import sweep
+from goalward.locks import alone_in
 from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth, read_truth
 from goalward.progress import OnProgress, progress_bar
 from goalward.rollouts.dataset import Rollouts
@@ -56,6 +58,19 @@ def reproduce(
     test frames was measured, all methods are compared with that as well.
     """
     recipe.check_data(data)
+    with alone_in(out):
+        sweep(out, below=True)
+        return _reproduce(recipe, data, out, device, progress, overrides)
+
+
+def _reproduce(
+    recipe: Recipe,
+    data: Path,
+    out: Path,
+    device: str | None,
+    progress: bool,
+    overrides: Mapping[str, Any],
+) -> Reproduction:
     grid = Grid(
         methods=recipe.methods,
         seeds=tuple(range(recipe.seeds)),

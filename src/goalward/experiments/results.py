@@ -7,14 +7,13 @@ from math import isfinite
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goalward.errors import GoalwardError
-from goalward.files import written_whole
 from goalward.metrics.score import Interval, Score, no_interval
 from goalward.metrics.scores.card import CardRow
 from goalward.metrics.uncertainty.intervals import over_seeds
 from goalward.metrics.uncertainty.significance import MethodTests, method_tests
+from goalward.parquet_files import read_parquet, write_parquet
 
 Cards = Mapping[str, Mapping[str, CardRow]]
 
@@ -95,14 +94,13 @@ class Results:
         table = pa.table(columns, schema=_SCHEMA)
         inputs = json.dumps(dict(self.inputs), sort_keys=True)
         table = table.replace_schema_metadata({_DIGESTS: inputs.encode()})
-        with written_whole(path) as temporary:
-            pq.write_table(table, temporary, compression="zstd")
+        write_parquet(path, table)
 
 
 def read_results(path: Path) -> Results:
     """What `Results.write` wrote."""
     try:
-        table = pq.read_table(path)
+        table = read_parquet(path)
         inputs = json.loads((table.schema.metadata or {}).get(_DIGESTS, b"{}"))
     except (OSError, ValueError, pa.ArrowException) as error:
         raise GoalwardError(f"{path}: cannot be read as results ({error})") from error

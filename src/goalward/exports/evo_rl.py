@@ -18,6 +18,7 @@ from goalward.exports.labelled import Labelled
 from goalward.exports.lerobot_frames import FileFrames, LeRobotFrames
 from goalward.exports.replacement import replace_together
 from goalward.exports.written import Written, missing_note
+from goalward.leftovers import sweep, writer_mark
 from goalward.progress import OnProgress, unheard
 from goalward.rollouts.readers.lerobot.info import read_json
 
@@ -193,7 +194,9 @@ def _write_copy(
     new = out
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        for name in (out.name, f"{out.name}.old"):
+            sweep(out.parent, name=name)
+        new = Path(tempfile.mkdtemp(prefix=f".{out.name}.{writer_mark()}-", dir=out.parent))
         new.chmod(0o755)
         ignored = shutil.ignore_patterns("*.goalward*", "goalward_exports.json")
         shutil.copytree(frames.root / "meta", new / "meta", ignore=ignored)
@@ -221,7 +224,10 @@ def _write_copy(
 
 def _swap(new: Path, out: Path) -> None:
     """The old export leaves, the new one comes; a folder cannot be replaced in one go."""
-    old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent)) / out.name
+    old = (
+        Path(tempfile.mkdtemp(prefix=f".{out.name}.old.{writer_mark()}-", dir=out.parent))
+        / out.name
+    )
     out.rename(old)
     try:
         new.rename(out)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from goalward.exports.rerun_recording import export_rerun, import_rerun
 from goalward.exports.rlinf_advantages import advantage_file, export_rlinf_advantages
 from goalward.exports.tools import TOOLS, Tool, tools_that_take
 from goalward.exports.written import Written, episode_paths, optimism_note
-from goalward.metrics.trust import Grade, trust_words
+from goalward.locks import alone_in
+from goalward.metrics.trust import caution_words, trust_words
 from goalward.progress import progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import is_embedded
@@ -78,36 +80,38 @@ def export(
         raise GoalwardError(
             f"{argument('tag')} must be letters, digits, '_', '.', '-', got {tag!r}"
         )
-    run = run if isinstance(run, Run) else open_run(run)
-    if method is not None:
-        run.values.steps(method)
-    trusted = run.trust.grade.is_usable
-    if tool.trains and not trusted and not anyway:
-        raise GoalwardError(
-            f"{trust_words(run.trust)} A policy trained on them would learn their mistakes; "
-            f"{argument('anyway', True)} writes them all the same"
+    folder = run.folder.path if isinstance(run, Run) else Path(run)
+    # What is left in a run is of its values: nobody may be making others meanwhile.
+    is_inside = out is None and not in_place and folder.is_dir()
+    with alone_in(folder) if is_inside else nullcontext():
+        run = run if isinstance(run, Run) else open_run(run)
+        if method is not None:
+            run.values.steps(method)
+        trusted = run.trust.grade.is_usable
+        if tool.trains and not trusted and not anyway:
+            raise GoalwardError(
+                f"{trust_words(run.trust)} A policy trained on them would learn their mistakes; "
+                f"{argument('anyway', True)} writes them all the same"
+            )
+        work = _Export(
+            run=run,
+            tool=tool,
+            positions=_positions(run, episodes),
+            method=method,
+            out=None if out is None else Path(out),
+            data=data,
+            in_place=in_place,
+            scale="value" if scale is None else scale,
+            unit="steps" if unit is None else unit,
+            n=HINDSIGHT if n is None else n,
+            positive=tool.positive if positive is None else positive,
+            tag=tag,
+            progress=progress,
         )
-    work = _Export(
-        run=run,
-        tool=tool,
-        positions=_positions(run, episodes),
-        method=method,
-        out=None if out is None else Path(out),
-        data=data,
-        in_place=in_place,
-        scale="value" if scale is None else scale,
-        unit="steps" if unit is None else unit,
-        n=HINDSIGHT if n is None else n,
-        positive=tool.positive if positive is None else positive,
-        tag=tag,
-        progress=progress,
-    )
-    written = _WRITERS[to](work)
-    note = optimism_note([run.episodes[position] for position in work.positions])
-    notes = [] if note is None else [note]
-    if run.trust.grade not in (Grade.GOOD, Grade.FAIR):
-        notes.append(trust_words(run.trust))
-    return replace(written, notes=(*written.notes, *notes))
+        written = _WRITERS[to](work)
+        note = optimism_note([run.episodes[position] for position in work.positions])
+        notes = [one for one in (note, caution_words(run.trust)) if one]
+        return replace(written, notes=(*written.notes, *notes))
 
 
 def _refuse_unused(to: str, tool: Tool, given: Mapping[str, object]) -> None:

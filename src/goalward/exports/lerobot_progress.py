@@ -17,6 +17,10 @@ from goalward.targets.liveness import discounted_goal
 
 FILE = "sarm_progress.parquet"
 SCALES = ("value", "steps")
+# Whose `forward` takes `reduction="none"`, without which RA-BC cannot weigh frames (LeRobot, August
+# 2026). Others, act and diffusion among them, stop with an error.
+RABC_POLICIES = ("pi0", "pi05", "smolvla", "evo1", "molmoact2", "vla_jepa")
+_POLICIES = f"RA-BC is for {', '.join(RABC_POLICIES[:-1])} and {RABC_POLICIES[-1]}"
 
 
 def progress(curves: Curves, time_limit: int, scale: str) -> npt.NDArray[np.float32]:
@@ -68,8 +72,9 @@ def export_lerobot_progress(
         path = frames.root / FILE
         replace_together(frames.root, {path: lambda new: write_parquet(table, new, made_with)})
         next_step = (
-            "LeRobot finds it by itself: lerobot-train --sample_weighting.type=rabc; "
-            "the visualizer as soon as the data set is on the hub"
+            f"lerobot-train --dataset.root={frames.root} --sample_weighting.type=rabc finds it "
+            f"there (without --dataset.root it looks on the hub); {_POLICIES}; the visualizer "
+            "finds it as soon as the data set is on the hub"
         )
     else:
         path = out
@@ -77,8 +82,8 @@ def export_lerobot_progress(
             write_parquet(table, temporary, made_with)
         next_step = (
             "lerobot-train --sample_weighting.type=rabc "
-            f"--sample_weighting.progress_path={path}; for the visualizer it belongs at the data "
-            f"set's root ({argument('in_place', True)})"
+            f"--sample_weighting.progress_path={path}; {_POLICIES}; for the visualizer it belongs "
+            f"at the data set's root ({argument('in_place', True)})"
         )
     return Written(
         path,

@@ -9,20 +9,20 @@ somebody changed in between. One export at a time: two would write the same new 
 
 import contextlib
 import hashlib
-import json
 import os
 import shutil
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-
+from goalward.checksums import (
+    DamagedFile,
+    read_json_with_checksum,
+    write_json_with_checksum,
+)
 from goalward.errors import GoalwardError
-from goalward.files import write_text
+from goalward.leftovers import sweep
+from goalward.locks import alone_in
 from goalward.progress import OnProgress, unheard
 from goalward.rollouts.readers.lerobot.paths import is_inside
 
@@ -42,39 +42,11 @@ def replace_together(
     A file that was not written by an export is copied to `<name>.goalward.bak` first (or .bak.2,
     ...: no backup is ever replaced).
     """
-    with _alone(root):
+    with alone_in(root, wait=False):
         _finish(root)
         _remove_leftovers(root)
         _replace(root, writers, on_progress)
         _finish(root)
-
-
-@contextlib.contextmanager
-def _alone(root: Path) -> Generator[None]:
-    """As long as it is open no other process gets here; the system ends it with the process.
-
-    Where there are no locks (Windows, some network disks) it is up to the user.
-    """
-    if fcntl is None:
-        yield
-        return
-    try:
-        handle = os.open(root, os.O_RDONLY)
-    except OSError as error:
-        raise GoalwardError(f"{root}: cannot be read ({error.strerror})") from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(handle)
-        raise GoalwardError(
-            f"{root}: another export is writing into this data set; run this one after it"
-        ) from error
-    except OSError:
-        pass  # no locks here
-    try:
-        yield
-    finally:
-        os.close(handle)
 
 
 def _replace(
@@ -135,6 +107,7 @@ def _finish(root: Path) -> None:
 
 def _remove_leftovers(root: Path) -> None:
     """What an export that was killed before its record had written; nobody else is at work."""
+    sweep(root / _RECORD.parent, name=_RECORD.name)
     name = f".*{_NEW}"
     for leftover in [*root.glob(name), *root.glob(f"meta/{name}"), *root.glob(f"data/**/{name}")]:
         with contextlib.suppress(OSError):
@@ -168,17 +141,20 @@ def _read_record(root: Path) -> dict[str, Any]:
     if not path.exists():
         return {"unfinished": {}, "written": {}}
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = read_json_with_checksum(path)
         unfinished, written = dict(record["unfinished"]), dict(record["written"])
         if not all(type(name) is str and is_inside(name) for name in [*unfinished, *written]):
             raise ValueError("names a file outside the data set")
         return {"unfinished": unfinished, "written": written}
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise GoalwardError(f"{path}: is no record of exports ({error})") from error
+    except (DamagedFile, ValueError, TypeError, KeyError) as error:
+        raise GoalwardError(
+            f"{path}: is no record of exports ({error}); remove it and export again: what earlier "
+            "exports wrote is then backed up like files of your own"
+        ) from error
 
 
 def _write_record(root: Path, record: dict[str, Any]) -> None:
-    write_text(root / _RECORD, json.dumps(record, indent=1) + "\n")
+    write_json_with_checksum(root / _RECORD, record)
 
 
 def _flush(path: Path) -> None:

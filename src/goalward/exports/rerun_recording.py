@@ -3,7 +3,9 @@
 # pyright: standard
 # (rerun is optional and may not be installed)
 
+import hashlib
 import io
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +22,7 @@ from goalward.looks import EVENT_LOOKS, channels, looks_of
 from goalward.progress import OnProgress, unheard
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode
-from goalward.rollouts.frames import FrameSource
+from goalward.rollouts.frames import FrameSource, update_with_parts
 from goalward.rollouts.video.browser import DEFAULT_FPS, write_browser_video
 from goalward.rollouts.video.reading import VideoFrames
 from goalward.runs.curves import Curves
@@ -67,7 +69,7 @@ def export_rerun(
         episode = rollouts[position]
         with (
             written_whole(path) as temporary,
-            _Recording(run, episode, methods[0]) as recording,
+            _Recording(run, episode, methods) as recording,
         ):
             with errors_of_episode(episode.id):
                 recording.add_cameras()
@@ -78,10 +80,25 @@ def export_rerun(
     return Written(out, f"rerun {out if paths == [out] else out / f'*{SUFFIX}'}")
 
 
+def recording_id(run: Run, episode_id: str, methods: Sequence[str]) -> str:
+    """The same for the same episode, run and methods: opened again, it replaces the older one.
+
+    Other runs and methods have other ids, so that the viewer shows them side by side. Rerun warns
+    of characters other than letters, digits, '-' and '_'.
+    """
+    digest = hashlib.blake2b(digest_size=6)
+    update_with_parts(
+        digest,
+        *(part.encode() for part in (str(run.folder.path.resolve()), episode_id, *methods)),
+    )
+    readable = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{run.policy}-{episode_id}")[:80]
+    return f"{readable}-{digest.hexdigest()}"
+
+
 class _Recording:
     """One episode on its way into a file."""
 
-    def __init__(self, run: Run, episode: Episode, method: str) -> None:
+    def __init__(self, run: Run, episode: Episode, methods: Sequence[str]) -> None:
         self._rr = import_rerun()
         self._run = run
         self._episode = episode
@@ -89,15 +106,14 @@ class _Recording:
         self._camera_paths = {
             camera: self._rr.new_entity_path(["cameras", camera]) for camera in episode.cameras
         }
-        # The same id for the same episode: opened again, it takes the place of the older one.
         self._stream = self._rr.RecordingStream(
             APPLICATION,
-            recording_id=f"{run.policy}/{episode.id}",
+            recording_id=recording_id(run, episode.id, methods),
             send_properties=False,
         )
         # In memory: where the disk is full, rerun's own writer leaves half a file and goes on.
         self._bytes = self._stream.binary_stream()
-        self._stream.send_blueprint(self._blueprint(method))
+        self._stream.send_blueprint(self._blueprint(methods[0]))
         task = f", {episode.task}" if episode.task else ""
         self._stream.send_recording_name(f"episode {episode.id}: {episode.outcome}{task}"[:200])
 

@@ -12,6 +12,11 @@ from goalward.exports.replacement import replace_together
 from goalward.exports.written import Written, missing_note, write_parquet
 from goalward.files import written_whole
 
+_MISSING = (
+    "RLinf wants a row for each; theirs have NaN and are not positive. Train with the column "
+    "`advantage` as it is: RLinf's own relabelling finds no positive frame in such a file"
+)
+
 
 def advantage_file(tag: str | None) -> str:
     """The name that RLinf looks for.
@@ -83,6 +88,6 @@ def export_rlinf_advantages(
         f"{place}RLinf's cfg training reads it with {used}",
         (
             labelled.words,
-            *missing_note(*frames.without_values, "RLinf wants a row for each; not positive"),
+            *missing_note(*frames.without_values, _MISSING),
         ),
     )

@@ -33,8 +33,6 @@ TWICE = 1.0
 # Nobody who reads "0 %" and "0 % to 97 %" sees that one lies outside the other.
 _HALF_A_PERCENT = 0.005
 _NUM_DRAWS = 20_000
-# Nobody is less sure of a share than Jeffreys is who has seen nothing: Beta(1/2, 1/2).
-_LEAST_SEEN = 1.0
 
 
 class Verdict(StrEnum):
@@ -179,12 +177,12 @@ def expected_share(by_network: FloatArray, level: float = 0.95) -> tuple[Score, 
 
     >>> share, interval = expected_share(np.full((1, 1, 24), 0.5))
     >>> print(share, interval)
-    0.500 0.247 to 0.753
+    0.500 0.242 to 0.758
     """
     share = float(_one_answer(by_network).mean())
-    near, far = share_beta(by_network)
-    limits = special.betaincinv(near, far, np.array([(1 - level) / 2, (1 + level) / 2]))
-    return Score(share), _around(share, limits, level)
+    middle, deviation = share_spread(by_network)
+    limits = middle + deviation * special.ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
+    return Score(share), _around(share, np.clip(limits, 0, 1), level)
 
 
 def _extra_steps(chances: ChanceTable, extra: float) -> FloatArray:
@@ -217,14 +215,15 @@ def _expected(
 ) -> Expected:
     """The share with its interval, and the rate that follows, with outcomes drawn beside it."""
     told, interval = expected_share(by_network, level)
-    near, far = share_beta(by_network)
+    middle, deviation = share_spread(by_network)
     share = told.value or 0.0
     edges = np.array([(1 - level) / 2, (1 + level) / 2])
     num_success, num_late, num_failure = counts
     rate = (num_success + num_late * share) / sum(counts)
     draws = generator(0, "more time")
     outcomes = draws.dirichlet(np.array([num_success, num_late, num_failure]) + 0.5, _NUM_DRAWS)
-    rates = outcomes[:, 0] + outcomes[:, 1] * draws.beta(near, far, _NUM_DRAWS)
+    shares = np.clip(draws.normal(middle, deviation, _NUM_DRAWS), 0, 1)
+    rates = outcomes[:, 0] + outcomes[:, 1] * shares
     return Expected(
         extra=extra,
         share=told,
@@ -234,8 +233,8 @@ def _expected(
     )
 
 
-def share_beta(by_network: FloatArray) -> tuple[float, float]:
-    """Where the true share lies, as a Beta distribution: its two numbers.
+def share_spread(by_network: FloatArray) -> tuple[float, float]:
+    """Where the true share lies: the middle and the standard deviation of a normal distribution.
 
     `by_network` (seeds, members, episodes) are chances by network. The variance is
 
@@ -249,20 +248,19 @@ def share_beta(by_network: FloatArray) -> tuple[float, float]:
     without one fold of the episodes, which makes their spread a delete-a-fold jackknife; where
     seeds have one network each, the variance over seeds takes its place.
 
-    On the log-odds scale an error of 0.13 of a share near 0 reaches almost to 1 (0 of 24: up to
-    98 %); a Beta distribution of that mean and variance stays in (0, 1) and near its mean.
+    What lies below 0 or above 1 is 0 or 1: where all failures are final the true share is exactly
+    0, which no distribution inside (0, 1) would ever hold.
 
-    >>> near, far = share_beta(np.full((1, 1, 24), 0.5))
-    >>> round(near / (near + far), 3), float(special.betaincinv(near, far, 0.975).round(2))
-    (0.5, 0.75)
+    >>> middle, deviation = share_spread(np.full((1, 1, 24), 0.5))
+    >>> round(middle, 3), round(deviation, 3)
+    (0.5, 0.132)
     """
     chance = _one_answer(by_network)
     number = len(chance)
     mean = float(chance.sum() + 0.5) / (number + 1)
     spread = float(((chance - chance.mean()) ** 2).sum()) + mean * (1 - mean)
     variance = spread / number**2 + _between_networks(by_network) + STRUCTURAL_ERROR**2
-    seen = max(mean * (1 - mean) / variance - 1, _LEAST_SEEN)
-    return mean * seen, (1 - mean) * seen
+    return mean, math.sqrt(variance)
 
 
 def _between_networks(by_network: FloatArray) -> float:

@@ -96,6 +96,11 @@ def trust_words(trust: Trust) -> str:
     return f"{_GRADES[trust.grade]} ({_why(trust)})."
 
 
+def caution_words(trust: Trust) -> str:
+    """The same sentence wherever values are shown that need a warning; empty where none is due."""
+    return "" if trust.grade in (Grade.GOOD, Grade.FAIR) else trust_words(trust)
+
+
 def _why(trust: Trust) -> str:
     held_out = f"{trust.num_held_out} episodes that the networks never saw"
     if trust.skill.value is None:

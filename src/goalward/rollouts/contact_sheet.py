@@ -1,8 +1,8 @@
 """A picture of a data set: a row per episode, frames spaced in time, coloured by outcome."""
 
 import textwrap
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from PIL import Image as PillowImage
@@ -11,6 +11,7 @@ from PIL import ImageDraw, ImageFont
 from goalward.errors import RolloutError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
+from goalward.rollouts.findings import counted
 from goalward.rollouts.frames import Image
 
 # Readable by people who cannot tell red from green (after Okabe and Ito, and Tol).
@@ -21,6 +22,7 @@ OUTCOME_COLOURS = {
 }
 _BACKGROUND = (250, 250, 250)
 _TEXT = (30, 30, 30)
+_NAME_WIDTH = 22
 _LABEL_WIDTH = 190
 _BAR_WIDTH = 8
 _GAP = 4
@@ -58,16 +60,58 @@ def contact_sheet(
         on_episode(number, len(shown))
         rows.append(_row(episode, rollouts.camera_names, num_frames, thumbnail_height, problems))
     on_episode(len(shown), len(shown))
-    header = _header(rollouts.camera_names, len(shown), len(rollouts))
-    width = max(row.width for row in [header, *rows])
-    height = header.height + sum(row.height + _ROW_GAP for row in rows)
+    which = (
+        counted(rollouts)
+        if len(shown) == len(rollouts)
+        else (f"{len(shown)} of {counted(rollouts)}")
+    )
+    sheet = _stacked([_header(rollouts.camera_names, which), *rows])
+    return ContactSheet(sheet, shown.ids, tuple(problems))
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Some frames of an episode, with words on the left and a word under some of the frames."""
+
+    episode: Episode
+    frames: tuple[int, ...]
+    words: tuple[str, ...]
+    notes: Mapping[int, str] = field(default_factory=dict[int, str])
+
+
+def strip_sheet(
+    strips: Sequence[Strip],
+    cameras: tuple[str, ...],
+    heading: str,
+    *,
+    thumbnail_height: int = 120,
+    on_strip: Callable[[int, int], None] = lambda done, total: None,
+) -> ContactSheet:
+    """Frames that were chosen, a row per strip; what cannot be decoded is crossed out."""
+    if not cameras:
+        raise RolloutError("the data set has no camera that every episode has: nothing to draw")
+    problems: list[str] = []
+    rows: list[PillowImage.Image] = []
+    for number, strip in enumerate(strips):
+        on_strip(number, len(strips))
+        rows.append(_strip(strip, cameras, thumbnail_height, problems))
+    on_strip(len(strips), len(strips))
+    header = _header(cameras, heading)
+    ids = tuple(strip.episode.id for strip in strips)
+    return ContactSheet(_stacked([header, *rows]), ids, tuple(problems))
+
+
+def _stacked(rows: Sequence[PillowImage.Image]) -> PillowImage.Image:
+    """The first row is the header, which has no gap after it."""
+    width = max(row.width for row in rows)
+    height = rows[0].height + sum(row.height + _ROW_GAP for row in rows[1:])
     sheet = PillowImage.new("RGB", (width, height), _BACKGROUND)
-    sheet.paste(header, (0, 0))
-    top = header.height
-    for row in rows:
+    sheet.paste(rows[0], (0, 0))
+    top = rows[0].height
+    for row in rows[1:]:
         sheet.paste(row, (0, top))
         top += row.height + _ROW_GAP
-    return ContactSheet(sheet, shown.ids, tuple(problems))
+    return sheet
 
 
 def _spread(rollouts: Rollouts, most: int) -> Rollouts:
@@ -84,14 +128,9 @@ def _spread(rollouts: Rollouts, most: int) -> Rollouts:
     return rollouts.select(sorted(chosen))
 
 
-def _header(cameras: tuple[str, ...], num_shown: int, num_episodes: int) -> PillowImage.Image:
+def _header(cameras: tuple[str, ...], which: str) -> PillowImage.Image:
     header = PillowImage.new("RGB", (760, 30), _BACKGROUND)
     draw = ImageDraw.Draw(header)
-    which = (
-        f"{num_episodes} episodes"
-        if num_shown == num_episodes
-        else (f"{num_shown} of {num_episodes} episodes")
-    )
     names = ", ".join(name.rsplit(".", 1)[-1] for name in cameras)
     draw.text((10, 8), f"{which}; cameras from top: {names}", fill=_TEXT, font=_font(13))
     left = 520
@@ -109,42 +148,61 @@ def _row(
     thumbnail_height: int,
     problems: list[str],
 ) -> PillowImage.Image:
+    """A whole episode: the first and the last frame and some between."""
     count = min(num_frames, episode.num_frames)
     indices = np.linspace(0, episode.num_frames - 1, count).round().astype(int).tolist()
+    goal = {} if episode.goal_frame is None else {episode.goal_frame: "goal"}
+    strip = Strip(episode, tuple(indices), tuple(_wrapped(episode.task, 27, most=3)), goal)
+    return _strip(strip, cameras, thumbnail_height, problems)
+
+
+def _strip(
+    strip: Strip, cameras: tuple[str, ...], thumbnail_height: int, problems: list[str]
+) -> PillowImage.Image:
+    episode, indices = strip.episode, list(strip.frames)
+    count = len(indices)
     strips = [
         [_thumbnail(frame, thumbnail_height) for frame in _decode(episode, name, indices, problems)]
         for name in cameras
     ]
-    columns = [max(strip[c].width for strip in strips) for c in range(count)]
+    columns = [max(pictures[c].width for pictures in strips) for c in range(count)]
     width = _LABEL_WIDTH + sum(columns) + _GAP * count
-    height = len(strips) * (thumbnail_height + _GAP) + 16
+    lines = _label_lines(strip)
+    text_height = sum(size + 4 for _, size in lines) + 4
+    height = max(len(strips) * (thumbnail_height + _GAP) + 16, text_height)
     row = PillowImage.new("RGB", (width, height), _BACKGROUND)
     draw = ImageDraw.Draw(row)
     draw.rectangle((0, 0, _BAR_WIDTH, height), fill=OUTCOME_COLOURS[episode.outcome])
-    _write_label(draw, episode)
-    for number, strip in enumerate(strips):
+    _write_label(draw, lines)
+    for number, pictures in enumerate(strips):
         left = _LABEL_WIDTH
-        for thumbnail, column in zip(strip, columns, strict=True):
+        for thumbnail, column in zip(pictures, columns, strict=True):
             row.paste(thumbnail, (left, number * (thumbnail_height + _GAP)))
             left += column + _GAP
     left = _LABEL_WIDTH
     for index, column in zip(indices, columns, strict=True):
-        text = f"{index} goal" if index == episode.goal_frame else str(index)
-        draw.text((left, height - 15), text, fill=_TEXT, font=_font(11))
+        text = f"{index} {strip.notes.get(index, '')}".rstrip()
+        bottom = len(strips) * (thumbnail_height + _GAP)
+        draw.text((left, bottom), text, fill=_TEXT, font=_font(11))
         left += column + _GAP
     return row
 
 
-def _write_label(draw: ImageDraw.ImageDraw, episode: Episode) -> None:
+def _label_lines(strip: Strip) -> list[tuple[str, int]]:
+    """Lines with the size of their letters."""
+    episode = strip.episode
     outcome = episode.outcome.replace("_", "-")
     if episode.goal_frame is not None:
         outcome += f" at frame {episode.goal_frame}"
-    lines = [
-        (_shortened(episode.id, 22), 14),
+    return [
+        *((line, 14) for line in _name_lines(episode.id)),
         (outcome, 12),
         (f"{episode.num_frames} frames", 12),
-        *((line, 11) for line in _wrapped(episode.task, 27, most=3)),
+        *((line, 11) for words in strip.words for line in _wrapped(words, 30, most=6)),
     ]
+
+
+def _write_label(draw: ImageDraw.ImageDraw, lines: Sequence[tuple[str, int]]) -> None:
     top = 2
     for text, size in lines:
         draw.text((_BAR_WIDTH + 8, top), text, fill=_TEXT, font=_font(size))
@@ -184,8 +242,13 @@ def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     return ImageFont.load_default(size)
 
 
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most // 2 - 1] + ".." + text[-(most // 2 - 1) :]
+def _name_lines(name: str) -> list[str]:
+    """A name in full, over as many lines as it takes: where names differ only they know.
+
+    >>> _name_lines("rollout_of_monday_seed_1_success")
+    ['rollout_of_monday_seed', '_1_success']
+    """
+    return [name[start : start + _NAME_WIDTH] for start in range(0, len(name), _NAME_WIDTH)]
 
 
 def _wrapped(text: str, width: int, most: int) -> list[str]:

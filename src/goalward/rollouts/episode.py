@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from goalward.errors import RolloutError
 from goalward.rollouts.frames import FrameSource, Image, matching_name
+from goalward.rollouts.signals import Signal
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -49,7 +50,8 @@ class Episode:
     is complete; an episode that goes on after its goal keeps the earlier frame. `proprioception`
     has a row per frame and no columns if nothing was recorded. Frames are decoded when asked for,
     never before. With `every` above 1 features are known of one frame in so many alone, and lie
-    between those of the others elsewhere (`thinning.py`).
+    between those of the others elsewhere (`thinning.py`). `signals` are states and actions by name,
+    for people to look at.
 
     >>> episode = Episode("12", num_frames=3, outcome=Outcome.SUCCESS, goal_frame=2)
     >>> episode.proprioception.shape
@@ -70,6 +72,7 @@ class Episode:
     proprioception: FloatArray = field(default_factory=_no_proprioception)
     action_size: int = 0
     every: int = 1
+    signals: tuple[Signal, ...] = ()
 
     def __post_init__(self) -> None:
         if self.num_frames < 1:
@@ -94,6 +97,9 @@ class Episode:
         if self.every < 1:
             raise RolloutError(f"episode {self.id}: every must be at least 1, got {self.every}")
         self._check_proprioception()
+        # They are for looking at: what does not fit is not worth an episode.
+        fitting = tuple(one for one in self.signals if one.values.shape == (self.num_frames,))
+        object.__setattr__(self, "signals", fitting)
         for name, source in self.cameras.items():
             if source.num_frames != self.num_frames:
                 raise RolloutError(

@@ -20,6 +20,7 @@ import numpy as np
 from cattrs import Converter, transform_error
 from cattrs.errors import BaseValidationError, ForbiddenExtraKeysError
 
+from goalward.checksums import CHECKSUM_PLACE, check, written_with_checksum
 from goalward.config import read_toml, toml_text
 from goalward.errors import GoalwardError
 from goalward.files import write_text
@@ -75,17 +76,20 @@ def read_json(path: Path, kind: type[Kind]) -> Kind:
 
 
 def write_settings(path: Path, content: Any) -> None:
-    """A dataclass as TOML, whole or not at all."""
-    write_text(path, settings_text(content))
+    """A dataclass as TOML, whole or not at all; its checksum is a comment."""
+    with written_with_checksum(path) as temporary:
+        text = f"# {CHECKSUM_PLACE}\n{settings_text(content)}"
+        temporary.write_text(text, encoding="utf-8", newline="")
 
 
 def settings_text(content: Any) -> str:
-    """What `write_settings` writes; TOML has no word for none."""
+    """Settings as TOML; TOML has no word for none."""
     return toml_text({FORMAT_KEY: FORMAT, **_without_nones(encoded(content, in_full=True))})
 
 
 def read_settings(path: Path, kind: type[Kind]) -> Kind:
     """What `write_settings` wrote."""
+    check(path)
     return decoded(_without_format(read_toml(path), path), kind, str(path))
 
 

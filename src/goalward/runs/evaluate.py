@@ -7,7 +7,6 @@ What was given is read, checked and embedded here; the steps from there on are i
 
 import dataclasses
 import logging
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -29,15 +28,18 @@ from goalward.metrics.truth.frame_truth import FrameTruth, read_truth
 from goalward.metrics.truth.known_frames import known_frames
 from goalward.rollouts.dataset import Rollouts
 from goalward.run_folder import RunFolder
-from goalward.runs.given import Given, data_of, name_of, truth_path_of
-from goalward.runs.held_out import held_out_episodes
-from goalward.runs.making import Making, asked_folds
-from goalward.runs.place import place_of
+from goalward.runs.given import Given, check_apart, data_of, name_of, truth_path_of
+from goalward.runs.held_out import asked_folds, held_out_episodes
+from goalward.runs.making import Making
+from goalward.runs.place import place_alone
 from goalward.runs.plan import actual_against, plan_evaluation
 from goalward.runs.removal import remove_made, remove_run
 from goalward.runs.run import Run
 from goalward.runs.settings import MadeBy, RunSettings
+from goalward.runs.values_of_run import config_from, familiarity_with, given_as, source_run
 from goalward.training.efforts import find_effort, numbers_of
+from goalward.values.score_file import named_files, read_all_scores
+from goalward.versions import package_versions, python_version
 
 _log = logging.getLogger("goalward.runs")
 
@@ -56,6 +58,8 @@ def evaluate(
     split_seed: int = 0,
     standard_horizon: int | None = None,
     hindsight: float | None = None,
+    scores: Mapping[str, str | Path] | Sequence[str | Path] = (),
+    values: Run | str | Path | None = None,
     policy: str | None = None,
     truth: FrameTruth | str | Path | None = None,
     encoder: str = DEFAULT_ENCODER,
@@ -84,7 +88,9 @@ def evaluate(
     each task by itself. `folds`: 0 has each episode judged by those of a method's own networks that
     never saw it, 1 holds a part of the episodes out, more hold each out once; None: 0 where all
     methods can, else 1. `hindsight`, from 0 to 1, is how far hindsight values follow the
-    recording (None: what episodes that start alike choose, or 0.98). `truth` is what `goalward
+    recording (None: what episodes that start alike choose, or 0.98). `scores` are files of other
+    programs with a score per frame, which are judged as further methods. `values` is a run, or its
+    folder, whose networks judge these episodes: nothing is trained. `truth` is what `goalward
     truth` measured; by default that of the folder of the rollouts, if there is one. `reading` are
     options of `goalward.read`, `embedding` more options of `goalward.embed`; any field of
     `Hyperparameters` can be given by its name.
@@ -103,20 +109,22 @@ def evaluate(
     (4, 96)
     """
     given = Given(dict(reading or {}), {"encoder": encoder, **(embedding or {})})
-    config = config_of(
-        policy=policy or name_of(rollouts),
-        methods=methods,
-        seeds=seeds,
-        effort=effort,
-        preset=preset,
-        overrides=overrides,
-        per_task=per_task,
-        folds=folds,
-        test_fraction=test_fraction,
-        split_seed=split_seed,
-        standard_horizon=standard_horizon,
-        hindsight=hindsight,
-    )
+    own = {
+        "policy": policy or name_of(rollouts),
+        "standard_horizon": standard_horizon,
+        "hindsight": hindsight,
+        "scores": {name: str(Path(p).resolve()) for name, p in named_files(scores).items()},
+    }
+    training = {"seeds": seeds, "preset": preset, "per_task": per_task, "folds": folds}
+    training |= {"overrides": overrides, "split_seed": split_seed, "test_fraction": test_fraction}
+    source = None
+    if values is None:
+        config = config_of(methods=methods, effort=effort, **training, **own)
+    else:
+        told = {"methods": named_methods(methods), "effort": effort}
+        source = source_run(values, told | training)
+        config, given = config_from(source, **own), given_as(source, given)
+    check_apart(rollouts, Path(out))
     truth_path = truth_path_of(rollouts, truth)
     known = truth if isinstance(truth, FrameTruth) else None
     known = read_truth(truth_path) if truth_path is not None else known
@@ -130,39 +138,54 @@ def evaluate(
             command=command or f"goalward.evaluate(..., out={str(out)!r})",
             goalward=goalward.__version__,
             torch=version("torch"),
-            python=sys.version.split()[0],
+            python=python_version(),
+            packages={name: of for name, of in package_versions().items() if name != "torch"},
         ),
     )
-    place = place_of(Path(out), settings, replace=replace)
-    folder = place.folder
-    check_evaluation(recorded, config, folder, device=device, truth=known)
-    # Not before what can be wrong without torch was looked for.
-    from goalward.values.stored_fit import is_fitted
+    with place_alone(Path(out), settings, replace=replace) as place:
+        check_evaluation(recorded, config, place.folder, device=device, truth=known)
+        # Not before what can be wrong without torch was looked for.
+        from goalward.values.stored_fit import is_fitted
 
-    plan = None
-    if force or place.is_replaced or not is_fitted(folder.networks):
-        plan = plan_evaluation(recorded, config, embedding=given.embedding, device=device)
-        plan.tell()
-        plan.check()
-    started = time.monotonic()
-    featured = given.embed(recorded, device, progress)
-    embedding_s = time.monotonic() - started
-    settings = dataclasses.replace(settings, data=data_of(rollouts, featured, truth_path))
-    # Not before there is something to take its place.
-    if place.is_replaced:
-        remove_run(folder)
-    elif force:
-        remove_made(folder)
-    work = Making(folder, settings, featured, known, device, progress, place.passed)
-    run = work.run()
-    took = "" if plan is None else actual_against(plan, embedding_s, work.training_s)
-    if took and work.training_s:
-        _log.info("%s", took)
-    if not work.made:
-        _log.info("nothing had to be made: data and options are as they were")
-    if report:
-        run.report(progress=progress)
-    return run
+        plan = None
+        is_trained = source is not None or is_fitted(place.folder.networks)
+        if not is_trained or (source is None and (force or place.is_replaced)):
+            plan = plan_evaluation(recorded, config, embedding=given.embedding, device=device)
+            plan.tell()
+            plan.check()
+        started = time.monotonic()
+        featured = given.embed(recorded, device, progress)
+        embedding_s = time.monotonic() - started
+        settings = dataclasses.replace(
+            settings,
+            data=data_of(rollouts, featured, truth_path),
+            made_by=dataclasses.replace(settings.made_by, device=_name_of_device(device)),
+        )
+        # Not before there is something to take its place.
+        if place.is_replaced:
+            remove_run(place.folder)
+        elif force:
+            remove_made(place.folder)
+        near = None
+        if source is not None:
+            near = familiarity_with(source, featured, given, device, progress)
+        work = Making(place.folder, settings, featured, known, device, progress, place.passed, near)
+        run = work.run()
+        took = "" if plan is None else actual_against(plan, embedding_s, work.training_s)
+        if took and work.training_s:
+            _log.info("%s", took)
+        if not work.made:
+            _log.info("nothing had to be made: data and options are as they were")
+        if report:
+            run.report(progress=progress)
+        return run
+
+
+def _name_of_device(device: str | None) -> str:
+    # Imports torch, which is at work by now.
+    from goalward.devices import chosen_device, device_in_words
+
+    return device_in_words(chosen_device(device))
 
 
 def config_of(
@@ -228,6 +251,7 @@ def check_evaluation(
     numbers_of(config)
     chosen_device(device)
     folds = asked_folds(rollouts, config)
+    read_all_scores(config.scores, rollouts.ids, rollouts.lengths.tolist())
     if truth is not None:
         known_frames(truth, rollouts, held_out_episodes(folds, len(rollouts)))
     check_folder(folder.path)

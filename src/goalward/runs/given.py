@@ -1,5 +1,6 @@
 """What an evaluation was given: a path, rollouts or features, and how to read and embed them."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 from goalward.config import EvaluationConfig
 from goalward.embeddings.encoders import DEFAULT_ENCODER
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import located
@@ -65,8 +66,19 @@ def name_of(rollouts: Rollouts | str | Path) -> str:
     """The name of the data: v1.2 for a folder v1.2, and for a file v1.2.hdf5."""
     if isinstance(rollouts, Rollouts):
         return EvaluationConfig.policy
-    path = Path(rollouts).resolve()
+    path = _whole_path(rollouts)
     return path.stem if path.is_file() else path.name
+
+
+def check_apart(rollouts: Rollouts | str | Path, out: Path) -> None:
+    """Results inside a folder of rollouts would be taken for rollouts by whoever reads it next."""
+    if isinstance(rollouts, Rollouts) or not located(rollouts).is_dir():
+        return
+    if out.resolve().is_relative_to(located(rollouts).resolve()):
+        raise GoalwardError(
+            f"{out}: lies in the folder of the rollouts, where nothing else is written; give "
+            f"another {argument('out')}"
+        )
 
 
 def truth_path_of(
@@ -88,7 +100,7 @@ def data_of(given: Rollouts | str | Path, rollouts: Rollouts, truth: Path | None
         path=_path_of(given),
         sources=tuple(source.format for source in rollouts.sources),
         features=rollouts.feature_layout,
-        truth="" if truth is None else str(truth.resolve()),
+        truth="" if truth is None else str(_whole_path(truth)),
         warnings=rollouts.warnings,
         left_out=rollouts.left_out,
     )
@@ -98,6 +110,11 @@ def _path_of(given: Rollouts | str | Path) -> str:
     """Where the rollouts can be found again; empty if nowhere but in memory."""
     if isinstance(given, Rollouts):
         paths = [Path(source.path) for source in given.sources]
-        return str(paths[0].resolve()) if len(paths) == 1 and paths[0].exists() else ""
+        return str(_whole_path(paths[0])) if len(paths) == 1 and paths[0].exists() else ""
     # The rollouts of the package go by their name, wherever it is installed.
-    return str(given) if located(given) != Path(given) else str(Path(given).resolve())
+    return str(given) if located(given) != Path(given) else str(_whole_path(given))
+
+
+def _whole_path(path: str | Path) -> Path:
+    """From the root, links followed; Path.resolve has no words for one that leads to itself."""
+    return Path(os.path.realpath(path))

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from goalward.config import OWN_FOLDS
+from goalward.config import OWN_FOLDS, EvaluationConfig
 from goalward.errors import GoalwardError, argument
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted
+from goalward.runs.settings import RunEpisode
 from goalward.seeds import generator
 from goalward.targets.liveness import liveness_value
 from goalward.values.chances import ChanceTable, put_together
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from goalward.values.fitted import Fitted
 
 IndexArray = npt.NDArray[np.int64]
+# What an episode has for a fold that was judged by those networks of a method that never saw it.
+OWN_FOLDS_NAME = "own folds"
+HELD_OUT_NAME = "held out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +32,19 @@ class Fold:
     """Positions of the episodes to learn from, and of those that are held out.
 
     With `is_own` both are all of them: a method that trains its networks on folds has some that
-    never saw an episode, and those judge it.
+    never saw an episode, and those judge it. `networks` names those that judge, where it is not
+    the fold that they were trained for: networks of another run.
     """
 
     name: str
     training: IndexArray
     held_out: IndexArray
     is_own: bool = False
+    networks: str = ""
+
+    @property
+    def subset(self) -> str:
+        return self.networks or self.name
 
 
 def folds_of(
@@ -50,13 +60,13 @@ def folds_of(
         raise GoalwardError("one episode cannot be both learned from and held out")
     if num_folds == OWN_FOLDS:
         everything = np.arange(len(rollouts))
-        return (Fold("own folds", everything, everything, is_own=True),)
+        return (Fold(OWN_FOLDS_NAME, everything, everything, is_own=True),)
     tasks, counts = np.unique(rollouts.task_indices, return_counts=True)
     alone = np.isin(rollouts.task_indices, tasks[counts == 1])
     if num_folds == 1:
         _, test = rollouts.split(test_fraction, seed=seed)
         held_out = np.isin(np.array(rollouts.ids), np.array(test.ids)) & ~alone
-        return (_fold("held out", _with_teachers(rollouts, held_out)),)
+        return (_fold(HELD_OUT_NAME, _with_teachers(rollouts, held_out)),)
     if num_folds > len(rollouts):
         raise GoalwardError(f"{len(rollouts)} episodes do not make {num_folds} folds")
     fold_of = np.full(len(rollouts), -1)
@@ -72,6 +82,46 @@ def folds_of(
     if not folds:
         raise _nothing_to_hold_out(rollouts)
     return tuple(folds)
+
+
+def folds_of_others(num_episodes: int, num_folds: int) -> tuple[Fold, ...]:
+    """All episodes held out from networks that learned from others, in so many folds of their own.
+
+    Of several folds the networks of the first judge.
+    """
+    names = {OWN_FOLDS: OWN_FOLDS_NAME, 1: HELD_OUT_NAME}
+    networks = names.get(num_folds, "fold 0")
+    nothing = np.zeros(0, dtype=np.int64)
+    return (Fold("new", nothing, np.arange(num_episodes), networks=networks),)
+
+
+def asked_folds(rollouts: Rollouts, config: EvaluationConfig) -> tuple[Fold, ...]:
+    """What is learned from and what is held out, as the configuration asks."""
+    if config.values_from:
+        return folds_of_others(len(rollouts), config.folds)
+    return folds_of(
+        rollouts,
+        num_folds=config.folds,
+        test_fraction=config.test_fraction,
+        seed=config.split_seed,
+    )
+
+
+def run_episodes(rollouts: Rollouts, folds: Sequence[Fold]) -> list[RunEpisode]:
+    """The episodes as a run notes them, each with the fold that it was held out with."""
+    fold_of = {int(i): fold.name for fold in folds for i in fold.held_out}
+    return [
+        RunEpisode(
+            episode.id,
+            episode.task,
+            episode.outcome,
+            episode.num_frames,
+            episode.goal_frame,
+            fold_of.get(position, ""),
+            episode.fps,
+        )
+        for position, episode in enumerate(rollouts)
+    ]
 
 
 def _nothing_to_hold_out(rollouts: Rollouts) -> GoalwardError:
@@ -119,7 +169,7 @@ def held_out_values(
     judge_of = np.zeros(len(rollouts), dtype=np.int64)
     for index, fold in enumerate(folds):
         judge_of[fold.held_out] = index
-    first = fitted.predict(rollouts, subset=folds[0].name, unseen=folds[0].is_own, device=device)
+    first = fitted.predict(rollouts, subset=folds[0].subset, unseen=folds[0].is_own, device=device)
     value, steps = first.raw_value.copy(), first.steps_to_goal.copy()
     episode_of = np.repeat(np.arange(len(rollouts)), rollouts.lengths)
     for index, fold in enumerate(folds[1:], start=1):
@@ -140,7 +190,7 @@ def held_out_chances(
 ) -> ChanceTable:
     """Chances of success within these numbers of steps, by the networks of `held_out_values`."""
     first = fitted.chance_table(
-        rollouts, num_steps, subset=folds[0].name, unseen=folds[0].is_own, device=device
+        rollouts, num_steps, subset=folds[0].subset, unseen=folds[0].is_own, device=device
     )
     parts: list[tuple[IndexArray, ChanceTable]] = []
     for fold in folds[1:]:

@@ -12,45 +12,53 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import goalward
-from goalward.config import EvaluationConfig
+from goalward.code_version import code_digest
 from goalward.metrics.evaluation_scores import steps_of_chances
+from goalward.metrics.familiarity import Familiarity
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.progress import training_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import IndexArray
 from goalward.run_folder import RunFolder
 from goalward.runs.held_out import (
-    Fold,
-    folds_of,
+    asked_folds,
     held_out_chances,
     held_out_episodes,
     held_out_values,
     hindsight_of,
+    run_episodes,
 )
+from goalward.runs.place import SETTINGS_STEP, settings_digest
 from goalward.runs.removal import remove, remove_networks
 from goalward.runs.results import common_discount, judge
 from goalward.runs.run import Run
-from goalward.runs.settings import RunEpisode, RunSettings
+from goalward.runs.settings import RunSettings
 from goalward.runs.steps import Steps, data_digest, digest
 from goalward.runs.stored import open_run, write_episodes, write_results, write_run_settings
+from goalward.runs.values_of_run import copy_networks, networks_digest
 from goalward.training.efforts import numbers_of, with_effort
+from goalward.values.calibrated_scores import with_scores, with_scores_chances
 from goalward.values.chances import read_chances
 from goalward.values.hindsight import HindsightChoice, with_hindsight
+from goalward.values.landmarks import held_against_outcomes
+from goalward.values.score_file import read_all_scores
 from goalward.values.table import ValueTable, read_values
+
+if TYPE_CHECKING:
+    # torch takes seconds: only who trains or predicts pays.
+    from goalward.values.fitted import Fitted
 
 _log = logging.getLogger("goalward.runs")
 
-# Part of every digest: raise it when the same inputs would give other networks.
+# Part of every digest: raise it when the same inputs would give other networks. By hand, as hours
+# of training are not to be lost to a comment; what takes seconds goes by the code that makes it.
 _NETWORKS = 1
-# The same for values, which need no new training,
-_VALUES = 3
-# for chances, which need neither,
-_CHANCES = 1
-# and for scores, tables, figures and summary, which need no new values.
-_SCORES = 8
+_VALUES_ROOMS = ("rollouts", "targets", "training", "values")
+_SCORES_ROOMS = (*_VALUES_ROOMS, "metrics", "runs")
+_SUMMARY_ROOMS = (*_SCORES_ROOMS, "report")
 STEP_WORDS = {
     "episodes": "list of episodes",
     "networks": "training",
@@ -65,7 +73,8 @@ class Making:
     """One evaluation in the making; `made` are the steps that were not there already.
 
     `others` are folders of evaluations with other options; networks of just these data and numbers
-    are taken from there.
+    are taken from there. `known` is how far episodes lie from those that networks of another run
+    learned from, where such judge.
     """
 
     def __init__(
@@ -77,6 +86,7 @@ class Making:
         device: str | None,
         progress: bool,
         others: Sequence[RunFolder] = (),
+        known: Familiarity | None = None,
     ) -> None:
         self.folder = folder
         self.settings = settings
@@ -85,10 +95,15 @@ class Making:
         self.device = device
         self.progress = progress
         self.others = others
+        self.familiarity = known
         self.steps = Steps(folder.steps)
+        if self.steps.damage is not None:
+            _log.warning("%s: all is made again", self.steps.damage)
         self.config = settings.evaluation
         self.folds = asked_folds(rollouts, self.config)
+        self.given = read_all_scores(self.config.scores, rollouts.ids, rollouts.lengths.tolist())
         self.made: list[str] = []
+        self._fitted: Fitted | None = None
         # Of this call: what was trained before it does not count.
         self.training_s = 0.0
 
@@ -96,9 +111,10 @@ class Making:
         inputs = self._inputs()
         self._remove_what_is_of_others(inputs)
         write_run_settings(self.folder, self.settings)
+        self.steps.finish(SETTINGS_STEP, settings_digest(self.settings), [self.folder.config])
         self.step("episodes", inputs, self._write_episodes)
         self._take_networks(inputs["networks"])
-        self.step("networks", inputs, self._fit)
+        self.step("networks", inputs, self._copy if self.config.values_from else self._fit)
         self.step("values", inputs, self._predict)
         self.step("chances", inputs, self._predict_chances)
         self.step("scores", inputs, self._judge)
@@ -114,18 +130,25 @@ class Making:
         data = data_digest(self.rollouts)
         noted = numbers.noted(config.methods)
         networks = digest(_NETWORKS, data, split, config.methods, config.seeds, noted)
+        if config.values_from:
+            networks = digest(networks, networks_digest(RunFolder(Path(config.values_from))))
         if len(self.rollouts.tasks) > 1:
             # Version 0.1.0 knew one way to learn several tasks.
             networks = digest(networks, "per task" if config.per_task else "told the task")
-        values = digest(_VALUES, networks, config.hindsight)
+        values = digest(code_digest(*_VALUES_ROOMS), networks, config.hindsight)
         asked = self._steps_of_chances.tolist()
-        chances = digest(_CHANCES, networks, asked)
-        judged = digest(_SCORES, values, chances, config.standard_horizon, config.policy)
+        chances = digest(code_digest(*_VALUES_ROOMS), networks, asked)
+        if self.given:
+            scored = [(one.name, digest(one.score.tolist())) for one in self.given]
+            values, chances = digest(values, scored), digest(chances, scored)
+        scorers = code_digest(*_SCORES_ROOMS)
+        judged = digest(scorers, values, chances, config.standard_horizon, config.policy)
         judged = judged if self.truth is None else digest(judged, _facts(self.truth))
-        told = digest(judged, goalward.__version__, self._noticed())
+        judged = judged if self.familiarity is None else digest(judged, str(self.familiarity))
+        told = digest(judged, code_digest(*_SUMMARY_ROOMS), self._noticed())
         rates = [episode.fps for episode in self.rollouts]
         return {
-            "episodes": digest(data, split, config.policy, rates),
+            "episodes": digest(code_digest("runs"), data, split, config.policy, rates),
             "networks": networks,
             "values": values,
             "chances": chances,
@@ -152,7 +175,8 @@ class Making:
                 remove(path)
         if "values" in stale:
             remove(folder.report)
-            old = [p.name for p in (folder.sheets, folder.exports) if p.is_dir()]
+            shown = (folder.sheets, folder.exports, folder.audit, folder.curation)
+            old = [path.name for path in shown if path.is_dir()]
             if old:
                 words = "%s: %s there are of the values before; make them again"
                 _log.warning(words, folder.path, " and ".join(old))
@@ -163,6 +187,9 @@ class Making:
         if self.steps.is_done(name, inputs[name]):
             _log.info("%s: there already", STEP_WORDS[name])
             return
+        for file in self.steps.changed_files(name):
+            what = "was changed or damaged since it was made" if file.exists() else "is gone"
+            _log.warning("%s: %s; it is made again", file, what)
         _log.info("%s", STEP_WORDS[name])
         self.steps.begin(name, inputs[name])
         self.steps.finish(name, inputs[name], make())
@@ -174,19 +201,7 @@ class Making:
         return self.rollouts.warnings, left_out
 
     def _write_episodes(self) -> Sequence[Path]:
-        fold_of = {int(i): fold.name for fold in self.folds for i in fold.held_out}
-        episodes = [
-            RunEpisode(
-                episode.id,
-                episode.task,
-                episode.outcome,
-                episode.num_frames,
-                episode.goal_frame,
-                fold_of.get(position, ""),
-                episode.fps,
-            )
-            for position, episode in enumerate(self.rollouts)
-        ]
+        episodes = run_episodes(self.rollouts, self.folds)
         return write_episodes(self.folder, episodes, self.config.policy)
 
     def _fit(self) -> Sequence[Path]:
@@ -209,9 +224,13 @@ class Making:
                 **with_effort(self.config.effort, self.config.preset, self.config.overrides),
             )
         self.training_s = time.monotonic() - started
+        self._fitted = fitted
         fitted.save(self.folder.networks)
         write_training_log(self.folder.training_log, fitted.log)
         return [*stored_files(self.folder.networks), self.folder.training_log]
+
+    def _copy(self) -> Sequence[Path]:
+        return copy_networks(RunFolder(Path(self.config.values_from)), self.folder)
 
     def _take_networks(self, inputs: str) -> None:
         """Networks that were trained elsewhere on these data by these numbers are copied."""
@@ -224,23 +243,36 @@ class Making:
                 self.steps.finish("networks", inputs, steps.copy("networks", self.folder.path))
 
     def _predict(self) -> Sequence[Path]:
-        from goalward.values.fitted import load
-
-        fitted = load(self.folder.networks)
-        values = held_out_values(fitted, self.rollouts, self.folds, self.device)
+        values = held_out_values(self._networks, self.rollouts, self.folds, self.device)
+        values = with_scores(values, self.given, self.rollouts.endings, self._discount)
         decay = self._hindsight(values).decay
         values = with_hindsight(values, self.rollouts.endings, self._discount, decay)
         values.write(self.folder.values)
         return [self.folder.values]
 
     def _predict_chances(self) -> Sequence[Path]:
-        from goalward.values.fitted import load
-
-        fitted = load(self.folder.networks)
         asked = self._steps_of_chances
-        chances = held_out_chances(fitted, self.rollouts, self.folds, asked, self.device)
+        chances = held_out_chances(self._networks, self.rollouts, self.folds, asked, self.device)
+        held_out = held_out_episodes(self.folds, len(self.rollouts))
+        chances = held_against_outcomes(chances, self.rollouts.endings, held_out)
+        chances = with_scores_chances(chances, read_values(self.folder.values))
         chances.write(self.folder.chances)
         return [self.folder.chances]
+
+    @property
+    def _learned_from(self) -> IndexArray | None:
+        """Episodes that all networks learned from; None where there are none, or folds differ."""
+        is_one = self.config.folds == 1 and not self.config.values_from
+        return self.folds[0].training if is_one else None
+
+    @property
+    def _networks(self) -> "Fitted":
+        """As they were just trained, else as they are stored."""
+        if self._fitted is None:
+            from goalward.values.fitted import load
+
+            self._fitted = load(self.folder.networks)
+        return self._fitted
 
     @property
     def _steps_of_chances(self) -> IndexArray:
@@ -263,21 +295,12 @@ class Making:
             held_out_episodes(self.folds, len(self.rollouts)),
             self.config,
             hindsight=self._hindsight(values),
-            training=self.folds[0].training if self.config.folds == 1 else None,
+            training=self._learned_from,
             truth=self.truth,
         )
+        results = replace(results, familiarity=self.familiarity)
         by_id = dict(zip(self.rollouts.ids, events, strict=True))
         return write_results(self.folder, results, by_id)
-
-
-def asked_folds(rollouts: Rollouts, config: EvaluationConfig) -> tuple[Fold, ...]:
-    """What is learned from and what is held out, as the configuration asks."""
-    return folds_of(
-        rollouts,
-        num_folds=config.folds,
-        test_fraction=config.test_fraction,
-        seed=config.split_seed,
-    )
 
 
 def _facts(truth: FrameTruth) -> tuple[Any, ...]:

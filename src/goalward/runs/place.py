@@ -5,29 +5,37 @@ go to the first of run-2, run-3, ... that is free or holds an evaluation with ju
 """
 
 import inspect
+import json
 import logging
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import goalward
+from goalward.checksums import DamagedFile, check
 from goalward.config import EvaluationConfig, read_toml
 from goalward.errors import GoalwardError, argument
+from goalward.leftovers import sweep
+from goalward.locks import LOCK_FILE, alone_in
 from goalward.rollouts.findings import some_of
 from goalward.run_folder import RunFolder
 from goalward.runs.codec import FORMAT, FORMAT_KEY, encoded, settings_text
 from goalward.runs.settings import RunSettings
+from goalward.runs.steps import Steps, digest
 
 _log = logging.getLogger("goalward.runs")
 
 # Options that change how fast results come, not what they are.
 _NO_DIFFERENCE = ("device", "batch_size", "cache")
-# A policy may be renamed in place: nothing is trained for that.
-_MAY_CHANGE = ("policy", "overrides")
+# A policy may be renamed, scores by others be added in place: nothing is trained for that.
+_MAY_CHANGE = ("policy", "overrides", "scores")
 _MOST_NAMED = 3
+# What `steps.json` calls the writing of the settings.
+SETTINGS_STEP = "settings"
 _NOT_GIVEN = object()
 
 # Section and name of an option, and its value.
@@ -47,9 +55,25 @@ class Place:
     is_replaced: bool = False
 
 
+@contextmanager
+def place_alone(out: Path, settings: RunSettings, *, replace: bool = False) -> Generator[Place]:
+    """Where these settings belong, with nobody else at work there; what killed runs left is swept.
+
+    Only who is alone in `out` can say whether it is free: another evaluation may be about to begin
+    there. The lock of the next folder is taken after that of the one before, so that no two wait
+    for each other.
+    """
+    with ExitStack() as locks:
+        locks.enter_context(alone_in(out))
+        place = place_of(out, settings, replace=replace)
+        locks.enter_context(alone_in(place.folder.path))
+        sweep(place.folder.path, below=True)
+        yield place
+
+
 def place_of(out: Path, settings: RunSettings, *, replace: bool = False) -> Place:
     """Where these settings belong; it is said if that is not `out`, or if `out` is replaced."""
-    wanted = options_of(tomllib.loads(settings_text(settings)))
+    wanted = _wanted(settings)
     asked = RunFolder(out)
     other = what_differs(asked, wanted)
     if not other:
@@ -75,7 +99,9 @@ def _next_to(out: Path) -> Iterator[Path]:
 
 
 def _is_free(path: Path) -> bool:
-    return not path.exists() or (path.is_dir() and not any(path.iterdir()))
+    if not path.exists():
+        return True
+    return path.is_dir() and all(inside.name == LOCK_FILE for inside in path.iterdir())
 
 
 def what_differs(folder: RunFolder, wanted: Options) -> str:
@@ -85,13 +111,20 @@ def what_differs(folder: RunFolder, wanted: Options) -> str:
     """
     if not folder.config.is_file():
         return ""
+    steps = Steps(folder.steps)
     try:
+        check(folder.config)
         stored = read_toml(folder.config)
-    except GoalwardError:
-        return f"holds an evaluation whose {folder.config.name} cannot be read"
-    written = stored.get(FORMAT_KEY)
-    if isinstance(written, int) and written > FORMAT:
-        return "was written by a newer goalward"
+        written = stored.get(FORMAT_KEY)
+        if isinstance(written, int) and written > FORMAT:
+            return "was written by a newer goalward"
+        if steps.changed_files(SETTINGS_STEP):
+            raise DamagedFile(folder.config, "the results beside it were made with another one")
+    except GoalwardError as error:
+        if steps.is_of(SETTINGS_STEP, _digest(wanted)):
+            _log.warning("%s: it is written again", error)
+            return ""
+        return f"holds an evaluation whose {folder.config.name} was changed or damaged"
     found = options_of(stored)
     names = dict.fromkeys((*found, *wanted))
     told = [
@@ -128,6 +161,19 @@ def options_of(settings: Mapping[str, Any]) -> Options:
     # A part more of the same kind is more episodes, not another data set.
     options["data", "sources"] = list(dict.fromkeys(map(str, data.get("sources", ()))))
     return options
+
+
+def _wanted(settings: RunSettings) -> Options:
+    return options_of(tomllib.loads(settings_text(settings)))
+
+
+def settings_digest(settings: RunSettings) -> str:
+    """What is noted of the options, for when the settings themselves cannot be read."""
+    return _digest(_wanted(settings))
+
+
+def _digest(options: Options) -> str:
+    return digest(sorted([*key, json.dumps(value)] for key, value in options.items()))
 
 
 def _usual_evaluation() -> dict[str, Any]:

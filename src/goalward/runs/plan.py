@@ -138,7 +138,7 @@ def plan_evaluation(
     device: str | None = None,
 ) -> Plan:
     """The plan of an evaluation of rollouts that were read; features need not be there yet."""
-    from goalward.runs.making import asked_folds
+    from goalward.runs.held_out import asked_folds
     from goalward.training.frames import planning_frames
     from goalward.training.outlook import training_outlook
     from goalward.values.fit import asked_runs

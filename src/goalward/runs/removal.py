@@ -7,14 +7,24 @@ import shutil
 from pathlib import Path
 
 from goalward.errors import GoalwardError
-from goalward.run_folder import RunFolder
+from goalward.run_folder import LABEL_LISTS, RunFolder
 
 
 def remove_run(folder: RunFolder) -> None:
     """All that has a name in `RunFolder`."""
     remove_made(folder)
-    for path in (folder.report, folder.sheets, folder.exports, folder.config):
+    for path in (
+        *(folder.report, folder.sheets, folder.exports, folder.curation),
+        *_told_again(folder),
+    ):
         remove(path)
+    remove(folder.config)
+
+
+def _told_again(folder: RunFolder) -> list[Path]:
+    """What another audit writes anew; lists of labels that a person may have filled in stay."""
+    found = sorted(folder.audit.iterdir()) if folder.audit.is_dir() else []
+    return [path for path in found if not path.match(LABEL_LISTS)]
 
 
 def remove_made(folder: RunFolder) -> None:

@@ -10,6 +10,7 @@ from goalward.config import EvaluationConfig
 from goalward.errors import argument
 from goalward.metrics.doubts import Doubt, doubts_of
 from goalward.metrics.evaluation_scores import EvaluationScores, score_values
+from goalward.metrics.familiarity import Familiarity
 from goalward.metrics.trust import Trust, trust_of
 from goalward.metrics.truth.card import TruthCard, truth_card
 from goalward.metrics.truth.frame_truth import FrameTruth
@@ -30,13 +31,15 @@ IndexArray = npt.NDArray[np.int64]
 class Results:
     """Everything in numbers; `truth` where a simulator could tell it, `doubts` where the values
     of the speaking method are not to be relied on, `trust` how far they are. `hindsight` says how
-    hindsight values were made."""
+    hindsight values were made. `familiarity` is how far episodes lie from those that the networks
+    of another run learned from."""
 
     scores: EvaluationScores
     hindsight: HindsightChoice
     truth: TruthCard | None = None
     doubts: tuple[Doubt, ...] = ()
     trust: Trust | None = None
+    familiarity: Familiarity | None = None
 
 
 def common_discount(config: EvaluationConfig, time_limit: int) -> float:

@@ -13,6 +13,8 @@ import goalward
 from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.metrics.doubts import Doubt
 from goalward.metrics.evaluation_scores import EvaluationScores
+from goalward.metrics.familiarity import Familiarity
+from goalward.metrics.time_out_answer import TimeOutAnswer, time_out_answer
 from goalward.metrics.trust import Trust, trust_of
 from goalward.metrics.truth.card import TruthCard
 from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth, read_truth
@@ -23,9 +25,11 @@ from goalward.rollouts.findings import some_of
 from goalward.run_folder import RunFolder
 from goalward.runs.curves import Curves, curves_of
 from goalward.runs.episode_table import EpisodeRow, SortedBy, episode_rows, sorted_rows
+from goalward.runs.next_steps import NextStep, next_steps
 from goalward.runs.read_again import read_again
 from goalward.runs.results import Results, common_discount
 from goalward.runs.settings import RunEpisode, RunSettings
+from goalward.runs.whole import check_files
 from goalward.values.chances import ChanceTable
 from goalward.values.events import EVENTS_OF, Event, EventsOf, table_events
 from goalward.values.hindsight import HindsightChoice
@@ -96,10 +100,25 @@ class Run:
         known = self.results.trust
         return trust_of(self.scores, self.doubts) if known is None else known
 
+    @cached_property
+    def time_outs(self) -> TimeOutAnswer:
+        """What may be said of time-outs given more time; everybody who speaks of them reads it."""
+        return time_out_answer(self.scores, self.trust, self.truth)
+
+    @cached_property
+    def next_steps(self) -> tuple[NextStep, ...]:
+        """What to do now, at most three things, the most useful first."""
+        return next_steps(self)
+
     @property
     def hindsight(self) -> HindsightChoice:
         """How far hindsight values follow the recording, and why so far."""
         return self.results.hindsight
+
+    @property
+    def familiarity(self) -> Familiarity | None:
+        """How far its episodes lie from those that its networks learned from, if in another run."""
+        return self.results.familiarity
 
     @property
     def time_limit(self) -> int:
@@ -142,6 +161,7 @@ class Run:
 
     def training_log(self) -> TrainingLog:
         """Losses of every network over its gradient steps."""
+        check_files(self.folder, self.folder.training_log)
         return read_training_log(self.folder.training_log)
 
     def summary(self) -> str:

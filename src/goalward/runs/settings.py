@@ -27,12 +27,17 @@ class RunData:
 
 @dataclass(frozen=True)
 class MadeBy:
-    """The command or call behind a run, and the versions that ran it."""
+    """The command or call behind a run, and the versions that ran it.
+
+    `packages` are those of every other package that goalward asks for, by name.
+    """
 
     command: str = ""
     goalward: str = ""
     torch: str = ""
     python: str = ""
+    device: str = ""
+    packages: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def _no_options() -> Mapping[str, Any]:

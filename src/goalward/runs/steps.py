@@ -1,8 +1,9 @@
 """Work that is already done: a step is skipped if what it made is there and its inputs are too.
 
 `steps.json` notes for each step a digest of its inputs and of every file it wrote. A file that was
-changed, removed or cut counts as not made. A step that was begun and not finished has its inputs
-noted: what it left may be gone on with, by a step of the same inputs alone.
+changed, removed or cut counts as not made; who only reads a run asks here whether it is whole. A
+step that was begun and not finished has its inputs noted: what it left may be gone on with, by a
+step of the same inputs alone.
 """
 
 import hashlib
@@ -14,6 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from goalward.checksums import (
+    DamagedFile,
+    check,
+    file_digest,
+    read_json_with_checksum,
+    write_json_with_checksum,
+)
 from goalward.files import written_whole
 from goalward.rollouts.dataset import Rollouts
 
@@ -58,13 +66,13 @@ class Steps:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._noted: dict[str, Any] = {}
+        # Damaged notes are no notes: everything is done again.
+        self.damage: DamagedFile | None = None
         if path.is_file():
             try:
-                noted = json.loads(path.read_text(encoding="utf-8"))
-                self._noted = noted if isinstance(noted, dict) else {}
-            except (OSError, ValueError):
-                # Unreadable notes are no notes: everything is done again.
-                self._noted = {}
+                self._noted = read_json_with_checksum(path)
+            except DamagedFile as error:
+                self.damage = error
 
     def is_done(self, name: str, inputs: str) -> bool:
         """Whether the step was made from these inputs and all its files are as it left them."""
@@ -72,7 +80,21 @@ class Steps:
         files = note.get("files")
         if note.get("inputs") != inputs or not isinstance(files, dict):
             return False
-        return len(self.files(name)) == len(files) and not self._changed_files(name)
+        return len(self.files(name)) == len(files) and not self.changed_files(name)
+
+    def check(self, *files: Path) -> None:
+        """An error if one of these files is not as a step left it, or the notes themselves are not.
+
+        A file that no step has noted is not known to be anything else.
+        """
+        if self.damage is not None:
+            raise self.damage
+        if self._path.is_file() and not check(self._path):
+            raise DamagedFile(self._path, "it carries no checksum")
+        known = {file: name for name in self._noted for file in self.files(name)}
+        for file in files:
+            if file in known and not self._is_as_left(known[file], file):
+                raise DamagedFile(file)
 
     def is_of(self, name: str, inputs: str) -> bool:
         """Whether all that the step left, finished or not, is of these inputs."""
@@ -107,7 +129,7 @@ class Steps:
 
         Who begins removes what is of others; files that were changed since are removed here.
         """
-        for file in self._changed_files(name):
+        for file in self.changed_files(name):
             file.unlink(missing_ok=True)
         self._noted[name] = {"inputs": inputs}
         self._write()
@@ -115,36 +137,23 @@ class Steps:
     def finish(self, name: str, inputs: str, files: Sequence[Path]) -> None:
         """Note that the step is done and what it wrote."""
         folder = self._path.parent
-        self._noted[name] = {
-            "inputs": inputs,
-            "files": {
-                file.relative_to(folder).as_posix(): _file_digest(file) for file in sorted(files)
-            },
-        }
-        self._write()
+        digests = {file.relative_to(folder).as_posix(): file_digest(file) for file in sorted(files)}
+        note = {"inputs": inputs, "files": digests}
+        if self._noted.get(name) != note:
+            self._noted[name] = note
+            self._write()
 
     def _note(self, name: str) -> dict[str, Any]:
         note = self._noted.get(name)
         return note if isinstance(note, dict) else {}
 
-    def _changed_files(self, name: str) -> list[Path]:
+    def changed_files(self, name: str) -> list[Path]:
         """Files of a finished step that are not as it left them."""
+        return [file for file in self.files(name) if not self._is_as_left(name, file)]
+
+    def _is_as_left(self, name: str, file: Path) -> bool:
         known = self._note(name).get("files", {})
-        folder = self._path.parent
-        return [
-            file
-            for file in self.files(name)
-            if _file_digest(file) != known.get(file.relative_to(folder).as_posix())
-        ]
+        return file_digest(file) == known.get(file.relative_to(self._path.parent).as_posix())
 
     def _write(self) -> None:
-        with written_whole(self._path) as temporary:
-            temporary.write_text(json.dumps(self._noted, indent=1), encoding="utf-8")
-
-
-def _file_digest(path: Path) -> str | None:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:32]
-    except OSError:
-        return None
+        write_json_with_checksum(self._path, self._noted)

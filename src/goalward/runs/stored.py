@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from goalward.checksums import check, damage_explained
 from goalward.config import read_toml
 from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.files import write_text
@@ -25,6 +26,7 @@ from goalward.runs.codec import (
 from goalward.runs.results import Results
 from goalward.runs.run import Run
 from goalward.runs.settings import RunEpisode, RunSettings
+from goalward.runs.whole import again, check_files, remedy_of
 from goalward.values.chances import read_chances
 from goalward.values.events import Event, read_events, write_events
 from goalward.values.table import ValueTable, read_values
@@ -51,9 +53,17 @@ def open_run(folder: str | Path) -> Run:
     says which, and what to do.
     """
     files = RunFolder(Path(folder))
-    _check_folder(files)
+    check_run_folder(files)
+    with damage_explained(remedy_of(files)):
+        return _open(files)
+
+
+def _open(files: RunFolder) -> Run:
     settings = read_settings(files.config, RunSettings)
     _check_finished(files, settings.made_by.command)
+    # The settings too: a whole file of another run carries a checksum that fits.
+    made = (files.episodes, files.events, files.values, files.chances, files.scores)
+    check_files(files, files.config, *made)
     episodes, events = read_episodes(files.episodes), read_events(files.events)
     run = Run(
         folder=files,
@@ -70,7 +80,7 @@ def open_run(folder: str | Path) -> Run:
     if not recorded or recorded != list(zip(run.values.episode_ids, lengths, strict=True)):
         raise GoalwardError(
             f"{files.path}: {files.episodes.name} and {files.values.name} are not of the same "
-            f"episodes; {_again(settings.made_by.command)}"
+            f"episodes; {again(settings.made_by.command)}"
         )
     values, chances = run.values, run.chances
     if (values.methods, values.episode_ids) != (chances.methods, chances.episode_ids) or (
@@ -78,12 +88,12 @@ def open_run(folder: str | Path) -> Run:
     ):
         raise GoalwardError(
             f"{files.path}: {files.values.name} and {files.chances.name} are not of the same "
-            f"methods and episodes; {_again(settings.made_by.command)}"
+            f"methods and episodes; {again(settings.made_by.command)}"
         )
     return run
 
 
-def _check_folder(files: RunFolder) -> None:
+def check_run_folder(files: RunFolder) -> None:
     """That the folder is one of an evaluation, by a version whose files we can read."""
     if not files.path.is_dir():
         what = "is a file, not a folder" if files.path.exists() else "no such folder"
@@ -93,6 +103,8 @@ def _check_folder(files: RunFolder) -> None:
             f"{files.path}: is no folder of `goalward evaluate` (it has no {files.config.name}); "
             f"give the one that was its {argument('out')}"
         )
+    with damage_explained(remedy_of(files)):
+        check(files.config)
     settings = read_toml(files.config)
     found = settings.get(FORMAT_KEY)
     if found == FORMAT:
@@ -106,16 +118,15 @@ def _check_folder(files: RunFolder) -> None:
         )
     raise GoalwardError(
         f"{files.path}: was written by goalward {version}, whose files this version does not read; "
-        f"{_again(str(made_by.get('command', '')))}, which keeps its networks and takes seconds"
+        f"{again(str(made_by.get('command', '')))}, which keeps its networks and takes seconds"
     )
 
 
 def _check_finished(files: RunFolder, command: str) -> None:
-    made = (files.episodes, files.values, files.chances, files.events, files.scores)
-    for file in made:
+    for file in (files.episodes, files.values, files.chances, files.events, files.scores):
         if not file.is_file():
             raise GoalwardError(
-                f"{files.path}: is not finished (it has no {file.name} yet); {_again(command)} "
+                f"{files.path}: is not finished (it has no {file.name} yet); {again(command)} "
                 "goes on where it stopped"
             )
 
@@ -128,12 +139,8 @@ def _check_scores(run: Run) -> None:
         if missing:
             raise GoalwardError(
                 f"{run.folder.scores}: {method} has no {missing[0]}; "
-                f"{_again(run.settings.made_by.command)}"
+                f"{again(run.settings.made_by.command)}"
             )
-
-
-def _again(command: str) -> str:
-    return f"run `{command or 'goalward evaluate'}` again"
 
 
 # ---- settings and results -----------------------------------------------------------------------
@@ -240,6 +247,6 @@ def _read_table(path: Path, command: str) -> ValueTable:
     if values.value is None or values.hindsight_value is None:
         raise GoalwardError(
             f"{path}: has no column value or hindsight_value, as earlier versions wrote none; "
-            f"{_again(command)}, which keeps its networks and takes seconds"
+            f"{again(command)}, which keeps its networks and takes seconds"
         )
     return values

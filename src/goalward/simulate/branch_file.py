@@ -1,14 +1,18 @@
 """Finished branches on disk, line by line, so that hours of work survive anything."""
 
+import glob
 import json
+import logging
 import os
 import time
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from goalward.errors import GoalwardError, argument
+from goalward.executors.shard import Shard
 from goalward.simulate.truth import (
     Branching,
     BranchJob,
@@ -20,58 +24,97 @@ from goalward.simulate.truth import (
 # (episode id, frame, branch) -> steps to success, None where the cap came first.
 Branches = dict[tuple[str, int, int], int | None]
 _SECONDS_UNTIL_SYNC = 5.0
+_CHECK = "crc32"
+_FACTS = ("episode", "frame", "branches", "steps")
+
+_log = logging.getLogger("goalward.simulate")
+
+
+def branch_file(table: Path, shard: Shard | None = None) -> Path:
+    """Where the branches of a table are kept, or of a shard of it.
+
+    >>> branch_file(Path("truth.parquet"), Shard(3, 16)).name
+    'truth.shard-03-of-16.branches.jsonl'
+    """
+    part = "" if shard is None else f".{shard.file_part}"
+    return table.with_name(f"{table.stem}{part}.branches.jsonl")
+
+
+def shard_files(table: Path) -> list[Path]:
+    """The files of all shards that were begun."""
+    return sorted(table.parent.glob(f"{glob.escape(table.stem)}.shard-*-of-*.branches.jsonl"))
 
 
 class BranchFile:
     """Finished branches as lines of JSON, the first line saying what they were made with.
 
     A line is written whole or, when the power goes, torn: a torn last line is cut off when the
-    file is opened again. Lines of two files with the same first line may be put together.
+    file is opened again. Each line carries a checksum; one that was damaged counts as not there,
+    and its branches are run again. Lines of two files with the same first line may be put together.
     """
 
     def __init__(self, path: Path, made_with: Mapping[str, Any]) -> None:
         self._path = path
         self._synced_at = time.monotonic()
         self.branches: Branches = {}
-        header = json.dumps(dict(made_with), sort_keys=True)
+        self._header = json.dumps(dict(made_with), sort_keys=True)
         try:
             content = path.read_bytes() if path.exists() else b""
             num_whole = content.rfind(b"\n") + 1
             if num_whole:
-                self._take(content[:num_whole].decode(errors="replace").splitlines(), header)
+                self._take(
+                    content[:num_whole].decode(errors="replace").splitlines(), self._header, path
+                )
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("ab")
             if num_whole < len(content):
                 self._file.truncate(num_whole)
             if num_whole == 0:
-                self._append(header)
+                self._append(self._header)
         except OSError as error:
             raise GoalwardError(f"{path}: cannot be written ({error.strerror})") from error
 
-    def _take(self, lines: Sequence[str], header: str) -> None:
+    def _take(self, lines: Sequence[str], header: str, path: Path) -> None:
         if lines[0] != header:
             raise GoalwardError(
-                f"{self._path}: was made with {lines[0]}, not with {header}: give another "
+                f"{path}: was made with {lines[0]}, not with {header}: give another "
                 f"{argument('path', flag='out')}, or remove the file to begin anew"
             )
         for number, line in enumerate(lines[1:], start=2):
             try:
-                noted = json.loads(line)
-                for branch, steps in zip(noted["branches"], noted["steps"], strict=True):
-                    key = (str(noted["episode"]), int(noted["frame"]), int(branch))
-                    self.branches[key] = None if steps is None else int(steps)
-            except (ValueError, KeyError, TypeError) as error:
-                raise GoalwardError(f"{self._path}: line {number} is damaged ({error})") from error
+                noted = _checked(json.loads(line))
+                key = str(noted["episode"]), int(noted["frame"])
+                steps = [None if s is None else int(s) for s in noted["steps"]]
+                found = zip(map(int, noted["branches"]), steps, strict=True)
+                self.branches |= {(*key, branch): steps for branch, steps in found}
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                words = "%s: line %d is damaged (%s): these futures are run again"
+                _log.warning(words, path, number, error)
+
+    def take_over(self, path: Path) -> None:
+        """Add what another file holds that was made with the same; one with other facts is named.
+
+        The other file stays: whoever writes it may be at work.
+        """
+        before = dict(self.branches)
+        content = path.read_bytes()
+        lines = content[: content.rfind(b"\n") + 1].decode(errors="replace").splitlines()
+        if lines:
+            self._take(lines, self._header, path)
+        found: dict[tuple[str, int], list[int]] = {}
+        for episode, frame, branch in self.branches.keys() - before.keys():
+            found.setdefault((episode, frame), []).append(branch)
+        for (episode, frame), branches in sorted(found.items()):
+            steps = [self.branches[episode, frame, branch] for branch in sorted(branches)]
+            self._append(_line(episode, frame, sorted(branches), steps))
+
+    def has(self, job: BranchJob) -> bool:
+        point = job.point
+        return all((point.episode_id, point.frame, b) in self.branches for b in job.branches)
 
     def add(self, job: BranchJob, steps: StepsOfBranches) -> None:
         point = job.point
-        noted = {
-            "episode": point.episode_id,
-            "frame": point.frame,
-            "branches": job.branches,
-            "steps": steps,
-        }
-        self._append(json.dumps(noted))
+        self._append(_line(point.episode_id, point.frame, job.branches, steps))
         for branch, found in zip(job.branches, steps, strict=True):
             self.branches[point.episode_id, point.frame, branch] = found
 
@@ -115,3 +158,21 @@ class BranchFile:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _line(episode: str, frame: int, branches: Sequence[int], steps: Sequence[int | None]) -> str:
+    noted = {"episode": episode, "frame": frame, "branches": branches, "steps": steps}
+    return json.dumps(noted | {_CHECK: _check_of(noted)})
+
+
+def _check_of(noted: Mapping[str, Any]) -> str:
+    facts = json.dumps([noted[name] for name in _FACTS])
+    return f"{zlib.crc32(facts.encode()):08x}"
+
+
+def _checked(noted: dict[str, Any]) -> dict[str, Any]:
+    """What a line says; version 0.1.0 wrote no checksums, and nothing else either."""
+    told = noted.pop(_CHECK, None)
+    if noted.keys() != set(_FACTS) or (told is not None and told != _check_of(noted)):
+        raise ValueError("its checksum does not fit")
+    return noted

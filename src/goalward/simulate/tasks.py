@@ -60,6 +60,18 @@ SQUARE_WEIGHTS = _WEIGHTS / "square_diffusion.safetensors"
 PICK_WEIGHTS = _WEIGHTS / "pick_diffusion.safetensors"
 
 
+def _shipped_diffusion(weights: Path) -> Policy[Any]:
+    """A policy of ours; its weights, 5 MB each, are in the source archive and not in the wheel."""
+    if not weights.exists():
+        raise GoalwardError(
+            "the weights of this policy are not in the wheel, as few need them: take "
+            f"{weights.name} from the source archive (pip download --no-deps --no-binary goalward "
+            "goalward; in it "
+            f"src/goalward/simulate/policies/weights/) and say --policy PATH/{weights.name}"
+        )
+    return _diffusion(weights)
+
+
 def _diffusion(weights: Path) -> Policy[Any]:
     from goalward.simulate.policies.diffusion_policy import DiffusionPolicy
 
@@ -162,7 +174,7 @@ TASKS: dict[str, SimulatedTask] = {
             standard_horizon=100,
             make_world=_square_world,
             policies={
-                "diffusion": partial(_diffusion, SQUARE_WEIGHTS),
+                "diffusion": partial(_shipped_diffusion, SQUARE_WEIGHTS),
                 **_named(_square_script, "retry", "no-retry", "clean"),
             },
         ),
@@ -174,7 +186,7 @@ TASKS: dict[str, SimulatedTask] = {
             make_world=_pick_world,
             policies={
                 **_named(_pick_script, "retry", "no-retry", "clean"),
-                "diffusion": partial(_diffusion, PICK_WEIGHTS),
+                "diffusion": partial(_shipped_diffusion, PICK_WEIGHTS),
             },
         ),
         SimulatedTask(

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from goalward.errors import GoalwardError
+from goalward.executors.choice import LOCAL, executor_on
 from goalward.seeds import generator
 from goalward.simulate.policies.policy import Policy
 from goalward.simulate.recording.trace import Trace, steps_from
-from goalward.simulate.recording.workers import Workers
 from goalward.simulate.tasks import find_task
 from goalward.simulate.worlds.world import World
 
@@ -178,15 +178,22 @@ def branch_jobs(
 
 
 def measure(
-    jobs: Sequence[BranchJob], make_stage: Callable[[], Stage], num_workers: int = 1
+    jobs: Sequence[BranchJob],
+    make_stage: Callable[[], Stage],
+    num_workers: int | None = 1,
+    on: str = LOCAL,
+    shared: Sequence[Path] = (),
 ) -> Generator[tuple[BranchJob, StepsOfBranches]]:
     """Do all jobs, in as many processes, and give each with its steps when it is done.
 
-    Jobs are begun in their order and may be finished in another. One worker is a process of its
-    own too: it computes with one thread as all workers do, so that sums are rounded alike.
+    Without a number there is a process for every core, here or of the cluster that they are done
+    `on`, whose machines have to see the `shared` folders. Jobs are begun in their order and may be
+    finished in another. One worker is a process of its own too: it computes with one thread as all
+    workers do, so that sums are rounded alike.
     """
     if jobs:
-        with Workers(make_stage, min(num_workers, len(jobs))) as workers:
+        executor = executor_on(on, make_stage, num_workers, most_workers=len(jobs), shared=shared)
+        with executor as workers:
             for job, steps in workers.results(iter(jobs)):
                 assert isinstance(job, BranchJob)
                 yield job, steps

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,12 +10,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
+from goalward.checksums import DamagedFile
 from goalward.errors import GoalwardError
-from goalward.files import written_whole
 from goalward.training.frames import TrainingFrames
 from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.lens import Lens
@@ -22,35 +21,20 @@ from goalward.training.nets import LossLog, Nets
 from goalward.training.runs import NetRun
 from goalward.training.stages import Stage
 from goalward.training.task_codes import TaskCodes
+from goalward.training.tensor_file import read_tensors, write_tensors
+
+_log = logging.getLogger("goalward.training")
 
 _PROGRESS = "progress.safetensors"
 # Who answers for what, once all groups are trained.
 FACTS = "run.json"
 _FINGERPRINT_ROWS = 997
+# What a file with other tensors than networks lacks, or has in another shape.
+_OTHER_TENSORS = (LookupError, ValueError, TypeError, AttributeError)
 
 
 def nets_path(folder: Path, group: int) -> Path:
     return folder / f"nets-{group}.safetensors"
-
-
-def write_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, str]) -> None:
-    """Tensors and a few texts in one file, whole or not at all."""
-    content = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    with written_whole(path) as temporary:
-        try:
-            save_file(content, temporary, metadata=dict(facts))
-        except SafetensorError as error:
-            # A full disk is no OSError to safetensors.
-            raise GoalwardError(f"{path}: cannot be written ({error})") from error
-
-
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """What `write_tensors` wrote."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise GoalwardError(f"{path}: cannot be read ({error})") from error
 
 
 def write_nets(path: Path, nets: Nets) -> None:
@@ -81,7 +65,10 @@ def write_nets(path: Path, nets: Nets) -> None:
 def read_nets(path: Path, stages: Mapping[str, Stage]) -> Nets:
     """What `write_nets` wrote; networks of version 0.1.0 have neither log nor step after."""
     tensors, facts = read_tensors(path)
-    return _nets(tensors, facts, stages)
+    try:
+        return _nets(tensors, facts, stages)
+    except _OTHER_TENSORS as error:
+        raise DamagedFile(path, f"it holds no networks: {error}") from error
 
 
 def _nets(
@@ -252,10 +239,14 @@ class Checkpoint:
         path = nets_path(self.folder, group)
         if not path.exists():
             return None
-        tensors, facts = read_tensors(path)
-        if facts.get("fingerprint") != self.fingerprint:
+        try:
+            _, facts = found = read_tensors(path)
+            if facts.get("fingerprint") != self.fingerprint:
+                return None
+            return replace(_nets(*found, self.stages), after={})
+        except (DamagedFile, *_OTHER_TENSORS) as error:
+            _log.warning("%s: these networks are trained again", error)
             return None
-        return replace(_nets(tensors, facts, self.stages), after={})
 
     def finish(self, group: int, nets: Nets) -> None:
         # Of the fit that lay here before: with a network of another it would be a mixture.
@@ -268,7 +259,11 @@ class Checkpoint:
         path = self.folder / _PROGRESS
         if not path.exists():
             return None
-        state, facts = read_tensors(path)
+        try:
+            state, facts = read_tensors(path)
+        except DamagedFile as error:
+            _log.warning("%s: the training of these networks begins again", error)
+            return None
         wanted = {"fingerprint": self.fingerprint, "group": str(group)}
         return state if facts == wanted else None
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from goalward.devices import chosen_device
+from goalward.stops import stops_held_back
 from goalward.training.after import JudgedFrames
 from goalward.training.anchors import anchor_values
 from goalward.training.checkpoint import Checkpoint, fingerprint
@@ -131,8 +132,10 @@ def _train_group(
 ) -> Nets:
     stored = checkpoint.progress(index) if checkpoint else None
     state = initial_state(problem)
-    for name, tensor in (stored or {}).items():
-        state[name].copy_(tensor)
+    # Another version's state may have other parts.
+    if stored is not None and stored.keys() == state.keys():
+        for name, tensor in stored.items():
+            state[name].copy_(tensor)
     batch = int(state["batch"])
     if batch:
         _log.info("going on after batch %d of %d", batch, problem.numbers.num_batches)
@@ -140,7 +143,7 @@ def _train_group(
     saved = time.monotonic()
     between_batches = True
     try:
-        with side_by_side(problem.device) as each:
+        with stops_held_back() as look_for_stops, side_by_side(problem.device) as each:
             advance = batch_trainer(problem, state, each)
             is_over = bool(has_stopped(problem, state).all())
             while batch < problem.numbers.num_batches and not is_over:
@@ -155,9 +158,12 @@ def _train_group(
                 if checkpoint and time.monotonic() - saved > reporter.pace.save_s:
                     checkpoint.save_progress(index, state)
                     saved = time.monotonic()
+                look_for_stops()
     except KeyboardInterrupt:
         if checkpoint and between_batches:
             checkpoint.save_progress(index, state)
+            where = f"after batch {batch} of {problem.numbers.num_batches}"
+            _log.info("stopped: the training is saved %s", where)
         raise
     weights = folder(state, "best") or folder(state, "weights")
     weights = {name: tensor.cpu() for name, tensor in weights.items()}

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from goalward.errors import GoalwardError
 
 _LOCAL_HEADER_BYTES = 30
+_BYTES_AT_A_TIME = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,19 @@ def read_npz(path: Path, mapped: str) -> dict[str, npt.NDArray[Any]]:
                 header = _header(content)
             _check_declared(f"{path}: {name}", header, entry)
             if name == mapped and _can_be_mapped(header, entry):
+                with archive.open(entry) as content:
+                    _read_through(content)
                 arrays[name] = _map(path, header, entry)
             else:
                 _check_memory(f"{path}: {name}", header)
                 arrays[name] = file[name]
     return arrays
+
+
+def _read_through(content: IO[bytes]) -> None:
+    """An error if the bytes are not those that the archive's checksum was made of."""
+    while content.read(_BYTES_AT_A_TIME):
+        pass
 
 
 def _header(file: IO[bytes]) -> _Header:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goalward.errors import GoalwardError
-from goalward.files import written_whole
+from goalward.parquet_files import read_parquet, write_parquet
 from goalward.values.table import ValueTable, text_column
 
 FloatArray = npt.NDArray[np.float64]
@@ -106,6 +105,16 @@ class ChanceTable:
         """How many steps each episode took: one fewer than it has frames."""
         return np.diff(self.episode_ends, prepend=0) - 1
 
+    def says_chances(self, method: str) -> bool:
+        """Whether the networks of a method say chances, and are not just sure of a value each.
+
+        A network that says nothing but a value says 0 or 1; the mean over such networks is the
+        share that agrees.
+        """
+        said = self.at_end[self._method(method)]
+        said = said[~np.isnan(said)]
+        return bool(((said > 0) & (said < 1)).any())
+
     def within_steps(self, method: str, num_steps: npt.ArrayLike) -> FloatArray:
         """P(K <= num_steps) at every frame, (frames,); one number for all or one for each.
 
@@ -186,8 +195,7 @@ class ChanceTable:
 
     def write(self, path: str | Path) -> None:
         """As parquet, whole or not at all; `read_chances` reads it back."""
-        with written_whole(Path(path)) as temporary:
-            pq.write_table(self.to_arrow(), temporary, compression="zstd")
+        write_parquet(Path(path), self.to_arrow())
 
 
 def _point_names(num_steps: IndexArray) -> list[str]:
@@ -198,7 +206,7 @@ def read_chances(path: str | Path) -> ChanceTable:
     """A table that `ChanceTable.write` wrote; what is not one is an error that names the file."""
     path = Path(path)
     try:
-        table = pq.read_table(path)
+        table = read_parquet(path)
         told = json.loads((table.schema.metadata or {}).get(_METADATA_KEY, b"{}"))
         return _from_arrow(table, told)
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError, IndexError) as error:
@@ -270,11 +278,11 @@ def put_together(
 ) -> ChanceTable:
     """The first table with some episodes (their positions) as other tables have them."""
     num_members = max(table.at_end.shape[2] for table in (first, *(part for _, part in parts)))
-    within, at_end = first.within.copy(), _with_members(first.at_end, num_members)
+    within, at_end = first.within.copy(), with_members(first.at_end, num_members)
     episode_of = np.repeat(np.arange(len(first.episode_ids)), first.clocks + 1)
     for positions, part in parts:
         within[:, np.isin(episode_of, positions)] = part.within
-        at_end[:, :, :, positions] = _with_members(part.at_end, num_members)
+        at_end[:, :, :, positions] = with_members(part.at_end, num_members)
     return ChanceTable(
         methods=first.methods,
         episode_ids=first.episode_ids,
@@ -286,7 +294,7 @@ def put_together(
     )
 
 
-def _with_members(at_end: npt.NDArray[np.float32], num_members: int) -> npt.NDArray[np.float32]:
+def with_members(at_end: npt.NDArray[np.float32], num_members: int) -> npt.NDArray[np.float32]:
     """A copy with as many members as others have; those that are not there are NaN."""
     missing = num_members - at_end.shape[2]
     room = [(0, 0), (0, 0), (0, missing), (0, 0), (0, 0)]

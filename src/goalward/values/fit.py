@@ -1,6 +1,7 @@
 """Learning the value functions of one data set: every method, seed, task and subset."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy.typing as npt
 import torch
 
 from goalward.errors import GoalwardError
+from goalward.locks import alone_in
 from goalward.rollouts.dataset import Rollouts
 from goalward.training.fit import learn_after, train
 from goalward.training.frames import TrainingFrames, training_frames
@@ -79,16 +81,17 @@ def fit(
     for episodes, task in asked_for.learned_from:
         warn_of_one_class(frames, episodes, task)
     folder = None if checkpoint is None else Path(checkpoint)
-    nets = train(
-        frames,
-        asked_for.runs,
-        numbers,
-        device=device,
-        checkpoint_folder=folder,
-        on_progress=on_progress,
-        pace=pace,
-        tasks=asked_for.tasks,
-    )
+    with nullcontext() if folder is None else alone_in(folder):
+        nets = train(
+            frames,
+            asked_for.runs,
+            numbers,
+            device=device,
+            checkpoint_folder=folder,
+            on_progress=on_progress,
+            pace=pace,
+            tasks=asked_for.tasks,
+        )
     for method, runs in asked_for.together:
         nets = learn_after(method, runs, frames, nets, numbers, device)
     return Fitted(numbers, chosen_methods, asked_for.answers, tuple(nets), rollouts.feature_layout)

@@ -1,12 +1,18 @@
 """A finished fit on disk: `run.json` says who answers for what, networks are safetensors."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from goalward.checksums import (
+    DamagedFile,
+    carried_checksum,
+    damage_explained,
+    read_json_with_checksum,
+    write_json_with_checksum,
+)
+from goalward.config import command_behind
 from goalward.errors import GoalwardError
-from goalward.files import written_whole
 from goalward.run_folder import RunFolder
 from goalward.training.checkpoint import (
     FACTS,
@@ -22,9 +28,11 @@ from goalward.training.nets import Nets
 from goalward.training.runs import NetRun
 from goalward.training.stages import Stage
 
-_VERSION = 3
-# Version 2 wrote every answer's run inside it.
-_READABLE = (2, 3)
+_VERSION = 4
+# Version 2 wrote every answer's run inside it; 2 and 3 wrote no checksums.
+_READABLE = (2, 3, 4)
+# What facts that are none of ours lack, or have in another shape.
+_OTHER_FACTS = (LookupError, ValueError, TypeError, AttributeError, RuntimeError)
 # The task of a value function that serves many.
 EVERY_TASK = ""
 # (method, seed, task, subset)
@@ -44,6 +52,8 @@ def write_fit(
     nets: Sequence[Nets],
     feature_layout: str,
 ) -> None:
+    # Without it the others are not read: stopped half-way, this is no fit.
+    (folder / FACTS).unlink(missing_ok=True)
     for index, group in enumerate(nets):
         write_nets(nets_path(folder, index), group)
     facts = {
@@ -51,6 +61,7 @@ def write_fit(
         "hyperparameters": numbers.as_dict(),
         "feature_layout": feature_layout,
         "num_groups": len(nets),
+        "networks": [carried_checksum(nets_path(folder, i)) for i in range(len(nets))],
         "after": _steps_after(methods),
         "answers": [
             {
@@ -65,13 +76,12 @@ def write_fit(
         # Those of the first answer, then those of the second, and so on.
         "runs": runs_as_json([run for runs in answers.values() for run in runs]),
     }
-    with written_whole(folder / FACTS) as temporary:
-        temporary.write_text(json.dumps(facts, indent=1), encoding="utf-8")
+    write_json_with_checksum(folder / FACTS, facts)
 
 
 def stored_files(folder: Path) -> list[Path]:
     """What `write_fit` wrote there; anybody else's files are none of it."""
-    facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+    facts = read_json_with_checksum(folder / FACTS)
     return [*(nets_path(folder, i) for i in range(facts["num_groups"])), folder / FACTS]
 
 
@@ -84,12 +94,27 @@ def read_fit(
     if not (folder / FACTS).is_file() and RunFolder(folder).networks.is_dir():
         folder = RunFolder(folder).networks
     _check_finished(folder)
-    try:
-        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise GoalwardError(f"{folder}: holds no finished fit ({error})") from error
+    if not is_fitted(folder):
+        raise GoalwardError(f"{folder}: holds no finished fit (it has no {FACTS})")
+    with damage_explained(f"{_command_behind(folder)} again trains what is damaged anew"):
+        try:
+            return _read_fit(folder, given)
+        except _OTHER_FACTS as error:
+            raise DamagedFile(folder / FACTS, f"it holds no facts of a fit: {error}") from error
+
+
+def _read_fit(
+    folder: Path, given: Sequence[Method]
+) -> tuple[
+    Hyperparameters, tuple[Method, ...], dict[Question, tuple[NetRun, ...]], tuple[Nets, ...], str
+]:
+    facts = read_json_with_checksum(folder / FACTS)
     if facts.get("version") not in _READABLE:
-        raise GoalwardError(f"{folder}: was written by another version of goalward")
+        raise GoalwardError(
+            f"{folder}: was written by another version of goalward ({FACTS} has version "
+            f"{facts.get('version')}, this one reads {', '.join(map(str, _READABLE))}); fit it "
+            "again, or use that version"
+        )
     known = known_methods(given)
     names = tuple(dict.fromkeys(entry["method"] for entry in facts["answers"]))
     for name in names:
@@ -109,8 +134,24 @@ def read_fit(
     numbers = Hyperparameters(**facts["hyperparameters"])
     stages = stages_by_name(known.values(), numbers)
     answers = _answers(facts, stages)
-    nets = tuple(read_nets(nets_path(folder, i), stages) for i in range(facts["num_groups"]))
+    nets = tuple(_read_group(folder, i, facts, stages) for i in range(facts["num_groups"]))
     return numbers, methods, answers, nets, str(facts.get("feature_layout", ""))
+
+
+def _read_group(
+    folder: Path, group: int, facts: Mapping[str, Any], stages: Mapping[str, Stage]
+) -> Nets:
+    path = nets_path(folder, group)
+    nets = read_nets(path, stages)
+    if facts["version"] >= _VERSION and carried_checksum(path) != facts["networks"][group]:
+        raise DamagedFile(path, "it holds the networks of another training")
+    return nets
+
+
+def _command_behind(folder: Path) -> str:
+    """What trained these networks, as far as the folder tells."""
+    command = command_behind(RunFolder(folder.parent).config)
+    return f"`{command}`" if command else "the command or call that trained them"
 
 
 def _check_finished(folder: Path) -> None:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goalward.errors import GoalwardError
-from goalward.files import written_whole
+from goalward.parquet_files import read_parquet, write_parquet
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -135,15 +134,14 @@ class ValueTable:
 
     def write(self, path: str | Path) -> None:
         """As parquet; `read_values` reads it back."""
-        with written_whole(Path(path)) as temporary:
-            pq.write_table(self.to_arrow(), temporary, compression="zstd")
+        write_parquet(Path(path), self.to_arrow())
 
 
 def read_values(path: str | Path) -> ValueTable:
     """A table that `ValueTable.write` wrote."""
     path = Path(path)
     try:
-        table = pq.read_table(path)
+        table = read_parquet(path)
     except (OSError, pa.ArrowException) as error:
         raise GoalwardError(f"{path}: cannot be read as parquet ({error})") from error
     missing = set(_COLUMNS) - set(table.column_names)

@@ -13,13 +13,13 @@ from goalward.metrics.comparing.exact_tests import (
     mcnemar_test,
     stratified_test,
 )
-from goalward.metrics.comparing.outcome_file import read_outcomes
 from goalward.metrics.comparing.sample_size import (
     pairs_for_power,
     rollouts_for_power,
     until_settled,
 )
 from goalward.metrics.comparing.sequential import difference_interval
+from goalward.metrics.comparing.tables.outcome_file import read_outcomes
 
 
 def compared(tmp_path, *rows, **options):
@@ -139,8 +139,13 @@ def test_tasks_are_compared_within_themselves(tmp_path):
         rows("b", "hard", 36, 90),
     )
     pair = found.pairs[0]
-    assert found.policies[0].rate > found.policies[1].rate
-    assert pair.second_rate > pair.first_rate
+    assert found.policies[0].raw_rate == 0.73 > found.policies[1].raw_rate == 0.46
+    # Both tasks met 90 and 10 rollouts: they count alike, in every number that is shown.
+    assert found.policies[0].rate == pair.first_rate == pytest.approx((0.8 + 0.1) / 2)
+    assert found.policies[1].rate == pair.second_rate == pytest.approx((1.0 + 0.4) / 2)
+    assert found.weighted
+    assert [policy.policy for policy in found.best_first] == ["b", "a"]
+    assert [policy.letters for policy in found.policies] == ["b", "a"]
     assert pair.test.startswith("Cochran-Mantel-Haenszel")
     assert pair.p_value == stratified_test([72, 1], [90, 10], [10, 36], [10, 90])
     assert pair.better == "b"

@@ -1,14 +1,18 @@
 """Every number of a comparison, at a level that is not the usual one, and its notes in full."""
 
 import pytest
+from rollout_files.outcomes import matched
 
 from goalward import GoalwardError, Outcome
 from goalward.metrics.comparing.comparison import compare
 from goalward.metrics.comparing.exact_tests import holm, stratified_test
-from goalward.metrics.comparing.outcome_table import EpisodeOutcome, OutcomeTable, PolicyOutcomes
-from goalward.metrics.comparing.pairing import matched_episodes
 from goalward.metrics.comparing.sample_size import pairs_for_power
 from goalward.metrics.comparing.sequential import looks
+from goalward.metrics.comparing.tables.outcome_table import (
+    EpisodeOutcome,
+    OutcomeTable,
+    PolicyOutcomes,
+)
 from goalward.metrics.uncertainty.proportions import (
     clopper_pearson,
     difference,
@@ -57,9 +61,9 @@ def test_how_the_episodes_of_a_policy_ended():
     first = found.policies[0]
     assert (first.policy, first.episodes, first.successes) == ("a", 7, 3)
     assert (first.time_outs, first.failures) == (3, 1)
-    assert first.rate == 3 / 7
+    assert first.rate == first.raw_rate == 3 / 7
     assert first.rate_interval == limits(wilson(3, 7, LEVEL))
-    assert first.exact_rate_interval == limits(clopper_pearson(3, 7, LEVEL))
+    assert first.raw_rate_interval == limits(clopper_pearson(3, 7, LEVEL))
     assert first.tasks == {"": (3, 7)}
     assert (first.mean_steps, first.mean_steps_interval) == (None, None)
 
@@ -89,15 +93,17 @@ def test_several_tasks():
 
 
 def test_shared_initial_states():
-    """Of eight states the first alone wins one, the second alone three."""
-    states = "01234567"
-    found = compared(policy("a", "stttstst", states=states), policy("b", "ssssttst", states=states))
+    """Of ten states the first alone wins one, the second alone three."""
+    states = "0123456789"
+    found = compared(
+        policy("a", "stttststst", states=states), policy("b", "ssssttstst", states=states)
+    )
     (pair,) = found.pairs
     assert (pair.interval_method, pair.test) == ("Tango", "McNemar, exact")
     assert (pair.only_first, pair.only_second) == (1, 3)
-    assert pair.interval == limits(paired_difference(1, 3, 8, LEVEL))
-    assert (found.paired, found.num_matched, found.notes) == (True, 8, (NO_STEPS,))
-    assert pair.rollouts_for_power == pairs_for_power(1 / 8, 3 / 8, alpha=1 - LEVEL)
+    assert pair.interval == limits(paired_difference(1, 3, 10, LEVEL))
+    assert (found.paired, found.num_matched, found.notes) == (True, 10, (NO_STEPS,))
+    assert pair.rollouts_for_power == pairs_for_power(0.1, 0.3, alpha=1 - LEVEL)
 
 
 def test_the_first_may_be_the_better_one():
@@ -170,7 +176,7 @@ def test_rows_sorted_by_outcome_are_explained():
 
 def test_pairs_come_in_the_order_in_which_the_last_of_the_two_got_there():
     both = policy("a", "sss", states="xyz"), policy("b", "sss", states="zyx")
-    assert matched_episodes(OutcomeTable(both)) == ((1, 1), (0, 2), (2, 0))
+    assert matched(OutcomeTable(both)) == [[1, 1], [0, 2], [2, 0]]
 
 
 def test_complete_pairs_need_no_note():
@@ -199,4 +205,7 @@ def test_notes_on_pairs_in_full():
 def test_at_most_three_tasks_are_named():
     first = policy("a", "ststs", tasks="vwxyz")
     found = compared(first, policy("b", "t", tasks="v"))
-    assert found.notes[1] == "left out of a against b: w, x, y and 1 more, which b did not run"
+    assert found.notes[0] == (
+        "rates are of the one task that all policies ran, without w, x, y and 1 more"
+    )
+    assert found.notes[2] == "left out of a against b: w, x, y and 1 more, which b did not run"

@@ -41,7 +41,7 @@ def test_boschloo_of_rates_at_the_edge():
 
 def test_boschloo_takes_large_tables_in_parts(monkeypatch):
     whole = boschloo_test(30, 60, 41, 60)
-    monkeypatch.setattr("goalward.metrics.comparing.exact_tests._CELLS_AT_A_TIME", 500)
+    monkeypatch.setattr("goalward.metrics.comparing.boschloo._CELLS_AT_A_TIME", 500)
     assert boschloo_test(30, 60, 41, 60) == pytest.approx(whole, rel=1e-12)
 
 

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from goalward import Outcome
-from goalward.metrics.comparing.outcome_table import EpisodeOutcome, OutcomeTable, PolicyOutcomes
 from goalward.metrics.comparing.sequential import difference_interval, log_capital, looks
-from goalward.metrics.comparing.steps_comparison import mean_steps, shared_horizon
+from goalward.metrics.comparing.steps_comparison import StepTimes, shared_horizon
+from goalward.metrics.comparing.tables.outcome_table import (
+    EpisodeOutcome,
+    OutcomeTable,
+    PolicyOutcomes,
+)
 from goalward.metrics.comparing.time_to_success import (
     restricted_mean,
     restricted_mean_difference,
@@ -85,6 +89,11 @@ def policy(name, *steps, timed_out=()):
             for i, (outcome, s) in enumerate(ended)
         ),
     )
+
+
+def mean_steps(one, level, horizon):
+    rows = np.arange(len(one.episodes))
+    return StepTimes(OutcomeTable((one,)), horizon).mean(0, rows, level)
 
 
 def test_a_success_in_the_last_step_is_one():

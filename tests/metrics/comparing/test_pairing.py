@@ -1,12 +1,16 @@
 """Who is compared with whom: by initial state, by seed, by task."""
 
 import pytest
-from rollout_files.outcomes import outcome_rows, table_of
+from rollout_files.outcomes import matched, outcome_rows, table_of
 
 from goalward import GoalwardError, Outcome
 from goalward.metrics.comparing.comparison import compare
-from goalward.metrics.comparing.outcome_table import EpisodeOutcome, OutcomeTable, PolicyOutcomes
-from goalward.metrics.comparing.pairing import matched_episodes, meetings_by_start, meetings_by_task
+from goalward.metrics.comparing.pairing import meeting_by_start, meeting_by_task, starts_of
+from goalward.metrics.comparing.tables.outcome_table import (
+    EpisodeOutcome,
+    OutcomeTable,
+    PolicyOutcomes,
+)
 
 
 def compared(tmp_path, *rows, **options):
@@ -39,7 +43,7 @@ def test_states_of_the_larger_policy_alone_are_left_out_aloud(tmp_path):
 def test_an_episode_without_a_state_pairs_none():
     first = played("a", (True, "x", "0"), (False, "x", None))
     second = played("b", (True, "x", "0"), (False, "x", "1"))
-    assert matched_episodes(OutcomeTable((first, second))) == ()
+    assert matched(OutcomeTable((first, second))) == []
 
 
 def test_one_state_several_times_pairs_by_seed(tmp_path):
@@ -61,7 +65,8 @@ def test_tasks_that_one_policy_alone_ran(tmp_path):
 
     found = compared(tmp_path, rows("a", "x"), rows("a", "y"), rows("b", "x", 8))
     assert found.pairs[0].first_rate == 0.5
-    assert found.notes[0] == "left out of a against b: y, which b did not run"
+    assert found.notes[0] == "rates are of the one task that all policies ran, without y"
+    assert "left out of a against b: y, which b did not run" in found.notes
     with pytest.raises(GoalwardError, match="'a' and 'b' have no task in common"):
         compared(tmp_path, rows("a", "x"), rows("b", "y"))
 
@@ -83,10 +88,9 @@ def test_pairs_by_state_come_in_the_order_in_which_the_later_policy_got_there():
     first = played("a", (True, "x", "0"), (False, "x", "1"), (True, "y", "0"))
     second = played("b", (True, "y", "0"), (False, "x", "0"), (True, "x", "2"))
     table = OutcomeTable((first, second))
-    matched = matched_episodes(table)
-    assert matched == ((0, 1), (2, 0))
-    (meeting,) = meetings_by_start(table, matched)
-    assert meeting.succeeded == [(True, False), (True, True)]
+    assert matched(table) == [[0, 1], [2, 0]]
+    meeting = meeting_by_start(table, starts_of(table), 0, 1)
+    assert meeting.succeeded.tolist() == [[True, False], [True, True]]
     assert meeting.won_alone == (1, 0)
 
 
@@ -94,23 +98,23 @@ def test_pairs_by_task_come_in_the_order_in_which_they_were_complete():
     """In x only b's third episode made the pair, in y a's second did."""
     first = played("a", (True, "x", None), (False, "y", None))
     second = played("b", (True, "y", None), (True, "y", None), (False, "x", None))
-    (meeting,) = meetings_by_task(OutcomeTable((first, second)), [])
-    assert [(a.episode, b.episode) for a, b in meeting.together] == [("1", "0"), ("0", "2")]
-    assert meeting.succeeded == [(False, True), (True, False)]
+    meeting = meeting_by_task(first, second, [])
+    assert meeting.together.tolist() == [[1, 0], [0, 2]]
+    assert meeting.succeeded.tolist() == [[False, True], [True, False]]
     # Both pairs complete at once: then as the first policy met the tasks.
     second = played("b", (True, "y", None), (False, "x", None))
-    (meeting,) = meetings_by_task(OutcomeTable((first, second)), [])
-    assert [(a.episode, b.episode) for a, b in meeting.together] == [("0", "1"), ("1", "0")]
+    meeting = meeting_by_task(first, second, [])
+    assert meeting.together.tolist() == [[0, 1], [1, 0]]
 
 
 def test_tasks_pair_the_first_with_the_first_and_leave_some_alone():
     first = played("a", (True, "x", None), (False, "x", None), (True, "y", None))
     second = played("b", (True, "y", None), (False, "x", None), (False, "y", None))
-    (meeting,) = meetings_by_task(OutcomeTable((first, second)), [])
+    meeting = meeting_by_task(first, second, [])
     # In x the pair was complete with b's second episode, in y with a's third.
-    assert [(a.episode, b.episode) for a, b in meeting.together] == [("0", "1"), ("2", "0")]
-    assert [e.episode for e in meeting.first_alone] == ["1"]
-    assert [e.episode for e in meeting.second_alone] == ["2"]
+    assert meeting.together.tolist() == [[0, 1], [2, 0]]
+    assert meeting.first_alone.tolist() == [1]
+    assert meeting.second_alone.tolist() == [2]
     assert meeting.counts() == ([[1, 1], [0, 1]], [[2, 1], [1, 2]])
     first_rate, second_rate, weight = meeting.rates()
     assert (first_rate.tolist(), second_rate.tolist()) == ([0.5, 1], [0, 0.5])

@@ -63,7 +63,8 @@ def test_events_are_named_by_what_happened_in_order_of_time():
         (0, "start"),
         (20, "setback"),
         (40, "recovery"),
-        (60, "stall 25 frames"),
+        # From frame 60 to 85, both of them: as the page counts.
+        (60, "stall 26 frames"),
         (90, "no return"),
         (100, "time-out"),
     ]

@@ -1,7 +1,6 @@
 """A report on disk: it opens at any moment, goes on where it was stopped, and trusts no name."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -14,12 +13,15 @@ import pytest
 from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
 import goalward
+from goalward import code_version
 from goalward.errors import GoalwardError, RolloutError
+from goalward.leftovers import writer_mark
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.report.pages import files as report_files
 from goalward.report.pages.assets import SITE
-from goalward.report.pages.files import script_text, write_pages, write_report
+from goalward.report.pages.files import write_pages, write_report
 from goalward.report.pages.media import videos_in_order
+from goalward.report.pages.scripts import check_scripts, script_text
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.frames import ArrayFrames
@@ -40,7 +42,8 @@ HOSTILE = [
 
 def content_of(path: Path) -> dict:
     """What a data script hands to the page."""
-    found = re.fullmatch(r'goalward\.receive\("\w+",(.*)\);\n', path.read_text("ascii"))
+    script = r'goalward\.receive\("\w+",(.*)\);\n// goalward-sha256:[0-9a-f]{64}\n'
+    found = re.fullmatch(script, path.read_text("ascii"))
     assert found is not None
     return json.loads(found[1])
 
@@ -68,7 +71,7 @@ def files_in(report: Path) -> dict[str, int]:
     return {
         str(file.relative_to(report)): file.stat().st_mtime_ns
         for file in sorted(report.rglob("*"))
-        if file.is_file() and "assets" not in file.parts and file.name != "index.html"
+        if file.is_file() and "assets" not in file.parts and file.suffix != ".html"
     }
 
 
@@ -228,13 +231,35 @@ def test_what_a_killed_process_left_is_removed_when_nobody_writes_it_any_more(tm
     report = tmp_path / "report"
     write_pages(run, rollouts, report)
     video = next((report / "videos").iterdir())
-    old, fresh = (video.parent / f".{video.name}.{name}.mp4" for name in ("ab12cd_x", "zz99zz_x"))
-    for file in (old, fresh):
-        file.write_bytes(b"half a video")
-    os.utime(old, (0, 0))
+    place = str(video)
+    code = (
+        "import os, signal, sys; from pathlib import Path; from goalward.files import *\n"
+        "with written_whole(Path(sys.argv[1])): os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", code, place])
+    assert len(list(video.parent.glob(".*"))) == 1
+    fresh = video.parent / f".{video.name}.{writer_mark()}-zz99zz_x.mp4"
+    fresh.write_bytes(b"half a video")
     write_pages(run, rollouts, report)
-    assert not old.exists()
-    assert fresh.exists()
+    assert list(video.parent.glob(".*")) == [fresh]
+
+
+def test_a_damaged_script_is_written_again(tmp_path, caplog):
+    run, rollouts = small_run(tmp_path)
+    report = tmp_path / "report"
+    write_pages(run, rollouts, report)
+    for name in ("run.js", "episodes/000001.js"):
+        path = report / "data" / name
+        whole = path.read_bytes()
+        number = re.search(rb"[1-9]\.[0-9]|[1-9]", whole[200:])
+        assert number is not None
+        place = 200 + number.start()
+        path.write_bytes(whole[:place] + b"8" + whole[place + 1 :].replace(b"0", b"7", 1))
+        with pytest.raises(GoalwardError, match=f"{path.name}: was changed or damaged"):
+            check_scripts(report)
+        write_pages(run, rollouts, report)
+        assert path.read_bytes() == whole
+        assert any(path.name in line and "written again" in line for line in caplog.messages)
 
 
 def test_rollouts_of_another_run_are_refused(tmp_path):
@@ -294,16 +319,17 @@ def test_pages_are_made_again_when_what_they_were_made_from_changes(tmp_path, mo
 def test_pages_are_made_again_when_any_code_of_the_report_changes(tmp_path, monkeypatch):
     run, _ = small_run(tmp_path / "run", num_episodes=1)
     keys = set()
-    room = tmp_path / "report"
-    for name in ("pages/front.py", "words/summary.py", "figures/curve.py"):
-        (room / name).parent.mkdir(parents=True, exist_ok=True)
-        (room / name).write_text("old = 1")
-    monkeypatch.setattr(report_files, "__file__", str(room / "pages" / "files.py"))
-    for name in ("", "pages/front.py", "words/summary.py", "figures/curve.py"):
+    package = tmp_path / "package"
+    for name in report_files._ROOMS:
+        (package / name).mkdir(parents=True)
+    monkeypatch.setattr(code_version, "_PACKAGE", package)
+    for name in ("", "report/front.py", "metrics/score.py", "values/events.py"):
         if name:
-            (room / name).write_text("new = 1")
+            (package / name).write_text("new = 1")
+        code_version._digest_of.cache_clear()
         write_pages(run, None, tmp_path / "pages")
         keys.add(key_in(tmp_path / "pages"))
+    code_version._digest_of.cache_clear()
     assert len(keys) == 4
 
 
@@ -414,8 +440,13 @@ def test_the_page_asks_for_nothing_from_outside_and_writes_no_markup():
         text = script.read_text()
         for forbidden in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval("):
             assert forbidden not in text, (script.name, forbidden)
-        for forbidden in ("fetch(", "XMLHttpRequest", "import ", "https://", "WebSocket"):
+        # Notes are asked of the server that the page came from, by a name in its own folder.
+        assert ("fetch(" in text) == (script.name == "notes.js"), script.name
+        for forbidden in ("XMLHttpRequest", "import ", "https://", "WebSocket"):
             assert forbidden not in text, (script.name, forbidden)
+    notes = (SITE / "notes.js").read_text()
+    assert set(re.findall(r"fetch\((\w+)", notes)) == {"ADDRESS"}
+    assert 'ADDRESS = "notes.json"' in notes
     page = (SITE / "index.html").read_text()
     assert "default-src 'none'" in page
     assert set(re.findall(r"https?://[\w.]+", page)) == {"http://www.w3.org"}

@@ -105,12 +105,22 @@ def test_time_outs_are_named_by_verdict_the_likeliest_first():
         "cannot_tell": ["4"],
     }
     assert answer["verdicts"] == {"on_its_way_from": 0.8, "stuck_up_to": 0.2}
-    # Of five time-outs 0.2 + 0.9 + 0 + 0.5 + 1 are expected, and of six episodes one more.
-    assert answer["share"]["value"] == pytest.approx(0.52)
-    assert answer["more_time"]["value"] == pytest.approx(3.6 / 6)
+    # Of five time-outs 0.2 + 0.9 + 0 + 0.5 + 1 are expected; six episodes cannot show whether
+    # the values know anything, so that is for those who ask for it.
+    assert (answer["saying"], answer["share"]["value"]) == ("cannot_tell", None)
+    assert answer["doubtful"] == pytest.approx(0.52)
+
+
+def test_values_that_know_something_say_what_more_time_brings():
+    outcomes = [SUCCESS, TIME_OUT] * 10
+    run = run_of(outcomes, steps={"td": [countdown(5) / 2, np.full((2, 5), 4.0)] * 10})
+    answer = front_page(run)["answer"]
     twice = run.scores.policy.more_time.twice
+    assert (answer["saying"], answer["doubtful"]) == ("expected", None)
+    # All time-outs are said to be four steps away, and their clocks were four steps.
+    assert (answer["share"]["value"], answer["more_time"]["value"]) == (1.0, 1.0)
     assert answer["more_time"]["low"] == pytest.approx(twice.rate_interval.low, abs=1e-6)
-    assert answer["share"]["high"] == pytest.approx(twice.share_interval.high, abs=1e-6)
+    assert answer["share"]["low"] == pytest.approx(twice.share_interval.low, abs=1e-6)
 
 
 def test_a_doubt_is_told_in_the_words_of_the_summary():
@@ -140,7 +150,7 @@ def test_tasks_are_told_as_the_scores_have_them():
     assert fold["values"] == "cannot be checked: too few episodes"
     assert (lift["values_tell"], lift["values"]) == (None, "cannot be checked: one episode")
     assert lift["auroc"]["reason"] == "one episode"
-    assert [s["name"] for s in front_page(run)["sections"]][:2] == ["policy", "tasks"]
+    assert [s["name"] for s in front_page(run)["sections"]][:3] == ["policy", "next", "tasks"]
 
 
 @pytest.mark.parametrize("names", [["fold", "fold"], ["lift", "fold"]])
@@ -155,7 +165,7 @@ def test_one_task_and_older_runs_have_the_names_of_their_tasks_alone(names):
 def test_sections_have_the_names_that_the_page_looks_for():
     run = run_of([SUCCESS, TIME_OUT])
     assert [section["name"] for section in front_page(run)["sections"]] == [
-        *("policy", "watch", "trust", "done")
+        *("policy", "next", "watch", "trust", "done")
     ]
 
 
@@ -210,7 +220,7 @@ def test_a_score_that_is_not_defined_is_null_with_its_reason():
     )
 
 
-def test_methods_that_differ_have_no_letter_in_common_and_the_best_has_an_a():
+def test_a_method_is_better_than_those_it_differs_from_and_lies_above():
     # Of the last frames before the goal, td sees two of five as near, mc all, survival four.
     seen = {"td": 2, "mc": 5, "survival": 4}
     steps = {
@@ -226,14 +236,18 @@ def test_methods_that_differ_have_no_letter_in_common_and_the_best_has_an_a():
     tests = {"success": MethodTests(tuple(seen), 0.05, OverallTest(None, None, "drawn"), pairs)}
     scores = replace(run.scores, tests=tests)
     methods = front_page(replace(run, results=replace(run.results, scores=scores)))["methods"]
-    letters = {method["name"]: method["scores"]["success"]["letters"] for method in methods}
-    assert letters == {"td": "b", "mc": "a", "survival": "ab"}
-    assert {method["scores"]["failure"]["letters"] for method in methods} == {""}
+    better = {method["name"]: method["scores"]["success"]["better_than"] for method in methods}
+    assert better == {"td": [], "mc": ["td"], "survival": []}
+    # What was not tested is not said to be equal.
+    assert [method["scores"]["failure"]["better_than"] for method in methods] == [None] * 3
 
 
 def test_chances_are_shown_beside_what_came():
     run = run_of([SUCCESS, TIME_OUT] * 3, standard_horizon=2)
-    bins = front_page(run)["methods"][0]["calibration"]
+    told = front_page(run)["methods"][0]
+    bins = told["calibration"]["bins"]
+    # Seeds that agree are no chance, and the page says so.
+    assert not told["says_chances"]
     found = run.scores.calibration["td"].bins
     assert [one["num_frames"] for one in bins] == [one.num_frames for one in found]
     assert [one["observed"] for one in bins] == [

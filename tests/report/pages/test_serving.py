@@ -1,6 +1,7 @@
 """The page server over real sockets: what it gives, and what it never gives."""
 
 import http.client
+import json
 import os
 import socket
 import threading
@@ -284,8 +285,8 @@ def test_a_pipe_does_not_hold_it_up(server):
     "name",
     [
         "evil.example:{port}",
-        "127.0.0.1",
-        "127.0.0.1:1",
+        "127.0.0.1:{port}1.evil.example",
+        "127.0.0.1:",
         "127.0.0.1:{port}.evil.example",
         "localhost.evil.example:{port}",
         "user@127.0.0.1:{port}",
@@ -303,6 +304,12 @@ def test_another_name_for_this_machine_is_refused(server, name):
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"])
 def test_its_own_names_are_accepted(server, name):
     assert ask(server, "/", Host=f"{name}:{server.server_port}")[0] == 200
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "127.0.0.1:9000", "localhost:9000", "[::1]:1"])
+def test_a_tunnel_may_have_another_port(server, name):
+    """A name for this machine cannot be that of a page elsewhere, whatever the port."""
+    assert ask(server, "/", Host=name)[0] == 200
 
 
 def test_no_name_and_two_names_are_refused(server):
@@ -390,3 +397,79 @@ def test_a_port_in_use_and_no_port_are_errors(server, folder):
         PageServer(folder, server.server_port)
     with pytest.raises(GoalwardError, match="0 to 65535, got 70000"):
         PageServer(folder, 70_000)
+
+
+# ---- notes --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def noting(tmp_path):
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "index.html").write_text("<title>report</title>")
+    with PageServer(tmp_path / "report", notes=tmp_path / "notes.json") as noting_server:
+        thread = threading.Thread(target=noting_server.serve_forever)
+        thread.start()
+        yield noting_server
+        noting_server.shutdown()
+        thread.join()
+
+
+def send_note(server, content: bytes, **changed) -> int:
+    headers = {
+        "Origin": f"http://127.0.0.1:{server.server_port}",
+        "Content-Type": "application/json",
+        "Content-Length": str(len(content)),
+    } | {name.replace("_", "-"): value for name, value in changed.items()}
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    try:
+        connection.request("POST", "/notes.json", content, headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+NOTE = b'{"episode": "7", "note": "slips", "tags": ["dropped"], "wrong_label": true}'
+
+
+def test_a_note_from_the_page_is_kept_beside_the_run(noting, tmp_path):
+    status, headers, content = ask(noting, "/notes.json")
+    assert (status, content, headers["X-Goalward-Notes"]) == (200, b"{}", "kept")
+    assert send_note(noting, NOTE) == 204
+    kept = {"7": {"note": "slips", "tags": ["dropped"], "wrong_label": True}}
+    assert json.loads((tmp_path / "notes.json").read_text()) == kept
+    assert json.loads(ask(noting, "/notes.json")[2]) == kept
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Content_Type": "text/plain"}, 403),
+        ({"Content_Type": "application/x-www-form-urlencoded"}, 403),
+        ({"Host": "evil.example"}, 421),
+        ({"Content_Length": "65537"}, 413),
+        ({"Content_Length": "-1"}, 413),
+    ],
+)
+def test_a_note_from_elsewhere_or_too_long_is_refused(noting, tmp_path, changed, status):
+    assert send_note(noting, NOTE, **changed) == status
+    assert not (tmp_path / "notes.json").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'"7"', b'{"note": "x"}', b"\xff"])
+def test_what_is_no_note_is_refused(noting, tmp_path, content):
+    assert send_note(noting, content) == 400
+    assert not (tmp_path / "notes.json").exists()
+
+
+def test_notes_that_cannot_be_read_are_not_written_over(noting, tmp_path):
+    (tmp_path / "notes.json").write_text("mine")
+    assert send_note(noting, NOTE) == 500
+    assert ask(noting, "/notes.json")[0] == 500
+    assert (tmp_path / "notes.json").read_text() == "mine"
+
+
+def test_without_a_place_for_notes_nothing_can_be_written(server):
+    assert send_note(server, NOTE) == 405
+    assert ask(server, "/notes.json")[0] == 404

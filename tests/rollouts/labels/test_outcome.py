@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -331,6 +332,13 @@ def test_bad_label_files(tmp_path: Path, name, content, message):
 def test_a_label_file_that_is_not_there(tmp_path: Path):
     with pytest.raises(RolloutError, match=r"none.csv: cannot read the label file"):
         read_label_file(tmp_path / "none.csv", str)
+
+
+@pytest.mark.timeout(10)
+def test_a_pipe_is_no_label_file(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(RolloutError, match=r"pipe.csv: .*no regular file"):
+        read_label_file(tmp_path / "pipe.csv", str)
 
 
 def test_a_goal_outside_the_episode_is_left_out(tmp_path: Path):

@@ -149,6 +149,34 @@ def test_a_link_to_a_video_counts(tmp_path: Path, clip: Path) -> None:
     assert read(tmp_path).ids == ("rollout_x_success",)
 
 
+def test_a_folder_in_place_of_a_video_is_named(tmp_path: Path, clip: Path) -> None:
+    place(clip, tmp_path / "rollout_0_success.mp4", tmp_path / "rollout_1_failure.mp4")
+    (tmp_path / "rollout_2_success.mp4").mkdir()
+    # A folder that only has such a name is none: its videos are read.
+    place(clip, tmp_path / "robot.mp4" / "rollout_3_success.mp4")
+    rollouts = read(tmp_path)
+    assert rollouts.ids == ("robot.mp4/rollout_3_success", "rollout_0_success", "rollout_1_failure")
+    (left,) = rollouts.left_out
+    assert left.episode_id == "rollout_2_success"
+    assert "rollout_2_success.mp4: is not a file" in left.reason
+
+
+@pytest.mark.timeout(10)
+def test_what_is_no_file_is_named(tmp_path: Path, clip: Path) -> None:
+    """A pipe, a link to nothing and one to itself: episodes are missing, and it is said."""
+    place(clip, tmp_path / "rollout_0_success.mp4", tmp_path / "rollout_1_failure.mp4")
+    os.mkfifo(tmp_path / "rollout_2_success.mp4")
+    (tmp_path / "rollout_3_success.mp4").symlink_to("nowhere.mp4")
+    (tmp_path / "rollout_4_success.mp4").symlink_to("rollout_4_success.mp4")
+    rollouts = read(tmp_path)
+    assert list(reasons(rollouts)) == [
+        "rollout_2_success",
+        "rollout_3_success",
+        "rollout_4_success",
+    ]
+    assert len(rollouts) == 2
+
+
 def test_what_is_recognised(tmp_path: Path, clip: Path) -> None:
     assert detect(clip).name == "videos"
     assert not video_folder.recognises(tmp_path)

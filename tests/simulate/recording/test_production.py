@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 
 import goalward
 from goalward import GoalwardError
+from goalward.locks import alone_in
 from goalward.rollouts.episode import Outcome
 from goalward.simulate.recording import production
 from goalward.simulate.recording.data_set import Plan, SimulatedDataSet
@@ -238,7 +240,7 @@ def test_stopped_just_before_the_end_it_goes_on(undisturbed, tmp_path, monkeypat
 
 
 def test_a_finished_data_set_is_left_alone(undisturbed, monkeypatch):
-    monkeypatch.setattr(production, "Workers", None)
+    monkeypatch.setattr(production, "executor_on", None)
     before = contents(undisturbed)
     settings = simulate(Plan.of("ball", **ASKED), undisturbed)
     assert settings == undisturbed.settings
@@ -319,8 +321,44 @@ def test_what_makes_no_sense_is_refused_at_once(asked, problem):
 
 def test_two_processes_do_not_make_the_same_data_set(tmp_path):
     data_set = SimulatedDataSet(tmp_path / "shared")
-    with (
-        production._alone_in(data_set),
-        pytest.raises(GoalwardError, match="another process is working on it"),
-    ):
-        simulate(Plan.of("ball", **ASKED), data_set, num_workers=1)
+    problems: list[str] = []
+
+    def begin() -> None:
+        try:
+            simulate(Plan.of("ball", **ASKED), data_set, num_workers=1)
+        except GoalwardError as error:
+            problems.append(str(error))
+
+    with alone_in(data_set.simulation_folder, name=data_set.lock_file.name):
+        thread = threading.Thread(target=begin)
+        thread.start()
+        thread.join()
+    assert len(problems) == 1
+    assert f"another process is at work there (process {os.getpid()} on " in problems[0]
+
+
+def test_an_episode_that_was_damaged_is_run_again(tmp_path, caplog):
+    plan, data_set = Plan.of("ball", **ASKED), SimulatedDataSet(tmp_path / "cut")
+    whole = SimulatedDataSet(tmp_path / "whole")
+    simulate(plan, whole, num_workers=1)
+    data_set.attempts_folder.mkdir(parents=True)
+    whole.settings.write(data_set.settings_file)
+    content = bytearray(whole.trace_file(0).read_bytes())
+    content[len(content) // 2] ^= 4
+    data_set.attempt_file(0).write_bytes(content)
+    simulate(plan, data_set, num_workers=1)
+    assert any("number_000000.npz" in m and "run again" in m for m in caplog.messages)
+    assert data_set.checksums_file.read_bytes() == whole.checksums_file.read_bytes()
+
+
+def test_settings_and_traces_that_were_changed_are_noticed(tmp_path):
+    data_set = SimulatedDataSet(tmp_path / "balls")
+    simulate(Plan.of("ball", **ASKED), data_set, num_workers=1)
+    data_set.check(data_set.trace_file(0), data_set.trace_file(1))
+    settings = data_set.settings_file.read_text()
+    data_set.settings_file.write_text(settings.replace('"every": 1', '"every": 2'))
+    with pytest.raises(GoalwardError, match="settings.json: was changed or damaged"):
+        _ = data_set.settings
+    data_set.trace_file(1).write_bytes(data_set.trace_file(0).read_bytes())
+    with pytest.raises(GoalwardError, match="episode_000001.npz: was changed or damaged"):
+        data_set.check(data_set.trace_file(1))

@@ -2,204 +2,252 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
 
 from goalward.errors import GoalwardError
-from goalward.metrics.comparing import sample_size, sequential
-from goalward.metrics.comparing.exact_tests import (
-    boschloo_test,
-    holm,
-    mcnemar_test,
-    stratified_test,
-)
-from goalward.metrics.comparing.outcome_table import OutcomeTable, PolicyOutcomes
+from goalward.metrics.comparing import sample_size
+from goalward.metrics.comparing.base import Base, base_of
+from goalward.metrics.comparing.boschloo import boschloo_tests
+from goalward.metrics.comparing.checkpoints import checkpoints_of
+from goalward.metrics.comparing.exact_tests import holm, mcnemar_test, stratified_test
+from goalward.metrics.comparing.met import Met, met_over
 from goalward.metrics.comparing.pairing import (
-    Meeting,
     decide_pairing,
-    matched_episodes,
-    meetings_by_start,
-    meetings_by_task,
+    meeting_by_start,
+    meeting_by_task,
+    starts_of,
 )
-from goalward.metrics.comparing.result import (
-    Comparison,
-    Limits,
-    PairComparison,
-    PolicySummary,
-    WatchedTest,
+from goalward.metrics.comparing.partial_credit.comparison import compare_scores, scores_met
+from goalward.metrics.comparing.posterior_comparison import posterior_of
+from goalward.metrics.comparing.result import Comparison, Limits, PairComparison, PolicySummary
+from goalward.metrics.comparing.steps_comparison import StepTimes, shared_horizon
+from goalward.metrics.comparing.tables.outcome_table import OutcomeTable, PolicyOutcomes
+from goalward.metrics.comparing.task_verdicts import task_verdicts
+from goalward.metrics.comparing.unlabelled_comparison import compare_predicted
+from goalward.metrics.comparing.watching import (
+    budget_test,
+    in_order,
+    watched_intervals,
+    watched_test,
 )
-from goalward.metrics.comparing.steps_comparison import compare_steps, mean_steps, shared_horizon
 from goalward.metrics.uncertainty import proportions
 from goalward.metrics.uncertainty.letters import compact_letters
+from goalward.progress import OnProgress, unheard
 from goalward.rollouts.episode import Outcome
 
+BOSCHLOO = "Boschloo, exact"
+# What is said of how likely a budget will do takes half a second a pair.
+_FEW_PAIRS = 6
 
-def compare(table: OutcomeTable, *, level: float = 0.95, paired: bool | None = None) -> Comparison:
+
+def compare(
+    table: OutcomeTable,
+    *,
+    level: float = 0.95,
+    paired: bool | None = None,
+    budget: int | None = None,
+    ordered: bool = False,
+    posterior: bool = False,
+    on_progress: OnProgress = unheard,
+) -> Comparison:
     """Success rates and steps of every policy and every pair of policies.
 
-    `paired=None`: paired if all policies started from the same initial states. `paired=True`
-    compares the initial states that all share and leaves out the others.
+    `paired=None`: two policies are paired if both started from the same initial states.
+    `paired=True` compares the initial states that two share and leaves out the others. `budget`:
+    rollouts are watched as they come in and end with so many of each, over which the error is
+    spent. `ordered`: policies are checkpoints of one training. `posterior`: also how likely each is
+    better than each other.
     """
-    if not 0.5 <= level < 1:
-        raise GoalwardError(f"level must be at least 0.5 and below 1, got {level:g}")
-    notes: list[str] = []
-    matched = matched_episodes(table)
-    paired = decide_pairing(table, matched, paired, notes)
+    check_level(level)
+    if budget is not None and not 1 <= budget <= sample_size.MOST_ROLLOUTS:
+        raise GoalwardError(
+            f"budget must be from 1 to {sample_size.MOST_ROLLOUTS:,} rollouts of each policy, got "
+            f"{budget}"
+        )
+    notes = list(table.notes)
+    starts = starts_of(table)
+    by_start = decide_pairing(table, starts, paired, notes)
+    base = base_of(table, starts, by_start, notes)
     horizon = shared_horizon(table, notes)
-    meetings = meetings_by_start(table, matched) if paired else meetings_by_task(table, notes)
-    alpha = (1 - level) / len(meetings)
-    pairs = [_compared(meeting, level, horizon, notes) for meeting in meetings]
+    times = None if horizon is None else StepTimes(table, horizon)
+    known_order = in_order(table, notes)
+    if budget is not None and not known_order:
+        raise GoalwardError(f"budget: {notes[-1]}")
+    twos = list(combinations(range(len(table.policies)), 2))
+    alpha = (1 - level) / len(twos)
+    with_scores = all(policy.has_scores for policy in table.policies)
+    met: list[Met] = []
+    for number, ((i, j), alike) in enumerate(zip(twos, by_start, strict=True)):
+        meeting = (
+            meeting_by_start(table, starts, i, j)
+            if alike and starts is not None
+            else meeting_by_task(table.policies[i], table.policies[j], notes)
+        )
+        found = met_over(meeting, (i, j), base, level)
+        watched = watched_test(meeting, level, alpha) if known_order else None
+        test = None
+        if budget is not None:
+            test = budget_test(meeting, budget, alpha, with_chance=len(twos) <= _FEW_PAIRS)
+        steps = None if times is None else times.compare(meeting, (i, j), level, notes)
+        scores = scores_met(meeting, (i, j), base, level, known_order) if with_scores else None
+        met.append(replace(found, watched=watched, budget=test, steps=steps, scores=scores))
+        on_progress(number + 1, 2 * len(twos))
+    num = len(twos)
+    pairs = _tested(met, level, lambda done, of: on_progress(num + num * done // of, 2 * num))
     pairs = [
-        _with_sample_size(pair, meeting, alpha)
-        for pair, meeting in zip(_adjusted(pairs, level), meetings, strict=True)
+        _with_sample_size(pair, one, alpha, known_order)
+        for pair, one in zip(pairs, met, strict=True)
     ]
-    if _in_order(table, notes):
-        pairs = [
-            _with_watched_test(pair, meeting, level, alpha)
-            for pair, meeting in zip(pairs, meetings, strict=True)
-        ]
-    letters = _letters(table, pairs)
+    letters = _letters(table, base, pairs)
     return Comparison(
         level=level,
-        paired=paired,
-        num_matched=len(matched) if paired else 0,
+        paired=all(by_start),
+        num_matched=len(base.rows[0]) if base.shared_starts else 0,
         horizon=horizon,
-        policies=tuple(_summary(p, level, horizon, letters[p.policy]) for p in table.policies),
+        weighted=base.weighted,
+        budget=budget,
+        policies=tuple(
+            _summary(number, policy, base, times, level, letters[policy.policy])
+            for number, policy in enumerate(table.policies)
+        ),
         pairs=tuple(pairs),
+        scores=compare_scores(table, base, [one.scores for one in met if one.scores], level),
+        posterior=posterior_of(table, base, level, notes) if posterior else None,
+        checkpoints=checkpoints_of(table, base, pairs, level) if ordered else None,
+        predicted=compare_predicted(table, level, notes),
         notes=tuple(dict.fromkeys(notes)),
     )
 
 
-def _compared(
-    meeting: Meeting, level: float, horizon: int | None, notes: list[str]
-) -> PairComparison:
-    """One pair as if it were the only one."""
-    (x1, x2), (n1, n2) = meeting.counts()
-    first, second, weights = meeting.rates()
-    rates = [float((weights * by_task).sum()) for by_task in (first, second)]
-    # Weights leave a rounding error where the rates are equal.
-    difference = 0.0 if abs(rates[1] - rates[0]) < 1e-12 else rates[1] - rates[0]
-    losses, wins = meeting.won_alone
-    if meeting.paired:
-        limits = proportions.paired_difference(losses, wins, len(meeting.together), level)
-        method, test, p_value = "Tango", "McNemar, exact", mcnemar_test(losses, wins)
-    elif len(n1) == 1:
-        limits = proportions.difference(x1[0], n1[0], x2[0], n2[0], level)
-        method, test = "Newcombe", "Boschloo, exact"
-        p_value = boschloo_test(x1[0], n1[0], x2[0], n2[0])
-    else:
-        limits = proportions.difference_by_task(x1, n1, x2, n2, level)
-        method, test = "Klingenberg, by task", "Cochran-Mantel-Haenszel by task, exact"
-        p_value = stratified_test(x1, n1, x2, n2)
-    return PairComparison(
-        first=meeting.first,
-        second=meeting.second,
-        first_rate=rates[0],
-        second_rate=rates[1],
-        difference=difference,
-        interval=_limits(limits),
-        interval_method=method,
-        test=test,
-        p_value=p_value,
-        adjusted_p_value=p_value,
-        better=None,
-        only_first=losses if meeting.paired else None,
-        only_second=wins if meeting.paired else None,
-        watched=None,
-        rollouts_for_power=None,
-        until_settled=None,
-        steps=compare_steps(meeting, level, horizon, notes),
-    )
+def check_level(level: float) -> None:
+    """An error where nobody would want to be so sure."""
+    if not 0.5 <= level < 1:
+        raise GoalwardError(f"level must be at least 0.5 and below 1, got {level:g}")
 
 
-def _adjusted(pairs: Sequence[PairComparison], level: float) -> list[PairComparison]:
-    """With p-values for all pairs at once, and with the better policy where there is one."""
-    rate_p_values = holm([pair.p_value for pair in pairs])
-    steps_p_values = iter(holm([pair.steps.log_rank_p_value for pair in pairs if pair.steps]))
+def _tested(met: Sequence[Met], level: float, on_progress: OnProgress) -> list[PairComparison]:
+    """Every pair, with p-values for all pairs at once and with who is better, if anybody is."""
+    p_values = _p_values(met, on_progress)
+    adjusted = holm([p for _, p in p_values])
+    steps = iter(holm([one.steps.log_rank_p_value for one in met if one.steps is not None]))
+    by_task = task_verdicts([one.counts for one in met], level)
+    watched = watched_intervals([(*one.won_alone, one.num_pairs) for one in met], level)
     found: list[PairComparison] = []
-    for pair, rate in zip(pairs, rate_p_values, strict=True):
-        winner = pair.second if pair.difference > 0 else pair.first
-        steps = pair.steps and replace(pair.steps, adjusted_log_rank_p_value=next(steps_p_values))
-        found.append(
-            replace(
-                pair,
-                adjusted_p_value=rate,
-                better=winner if rate <= 1 - level and pair.difference != 0 else None,
-                steps=steps,
-            )
+    for number, (one, (test, p_value)) in enumerate(zip(met, p_values, strict=True)):
+        difference = one.rates[1] - one.rates[0]
+        # Weights leave a rounding error where the rates are equal.
+        difference = 0.0 if abs(difference) < 1e-12 else difference
+        verdicts, equal_effects = by_task[number]
+        pair = PairComparison(
+            first=one.counts.first,
+            second=one.counts.second,
+            first_rate=one.rates[0],
+            second_rate=one.rates[1],
+            difference=difference,
+            interval=one.interval,
+            interval_method=one.interval_method,
+            test=test,
+            p_value=p_value,
+            adjusted_p_value=adjusted[number],
+            better=None,
+            paired=one.paired,
+            num_pairs=one.num_pairs,
+            own_base=one.own_base,
+            only_first=one.won_alone[0] if one.paired else None,
+            only_second=one.won_alone[1] if one.paired else None,
+            watched=one.watched and replace(one.watched, interval=watched[number]),
+            budget=one.budget,
+            rollouts_for_power=None,
+            until_settled=None,
+            too_few=min(map(sum, one.counts.totals)) < sample_size.LEAST_ROLLOUTS,
+            steps=one.steps and replace(one.steps, adjusted_log_rank_p_value=next(steps)),
+            tasks=verdicts,
+            equal_effects=equal_effects,
         )
+        found.append(replace(pair, better=_better(pair, one, level)))
     return found
 
 
-def _with_sample_size(pair: PairComparison, meeting: Meeting, alpha: float) -> PairComparison:
-    """With what would settle it at `alpha`, which Holm asks of the clearest pair at most."""
-    if pair.better is not None or pair.difference == 0:
-        return pair
-    if meeting.paired:
-        losses, wins = (count / len(meeting.together) for count in meeting.won_alone)
-        found = sample_size.pairs_for_power(losses, wins, alpha=alpha)
-    else:
-        found = sample_size.rollouts_for_power(*meeting.rates(), alpha=alpha)
-    return replace(pair, rollouts_for_power=found)
+def _p_values(met: Sequence[Met], on_progress: OnProgress) -> list[tuple[str, float]]:
+    """The exact test that fits each pair, and its p-value."""
+    simple = [one for one in met if not one.paired and len(one.counts.tasks) == 1]
+    tables = [(o.counts.successes, o.counts.totals) for o in simple]
+    columns = [(x[0][0], n[0][0], x[1][0], n[1][0]) for x, n in tables]
+    x1, n1, x2, n2 = np.array(columns, dtype=np.int64).reshape(-1, 4).T
+    alone = iter(boschloo_tests(x1, n1, x2, n2, on_progress).tolist() if columns else [])
+    found: list[tuple[str, float]] = []
+    for one in met:
+        successes, totals = one.counts.successes, one.counts.totals
+        if one.paired:
+            found.append(("McNemar, exact", mcnemar_test(*one.won_alone)))
+        elif len(one.counts.tasks) == 1:
+            found.append((BOSCHLOO, next(alone)))
+        else:
+            p_value = stratified_test(successes[0], totals[0], successes[1], totals[1])
+            found.append(("Cochran-Mantel-Haenszel by task, exact", p_value))
+    return found
 
 
-def _with_watched_test(
-    pair: PairComparison, meeting: Meeting, level: float, alpha: float
+def _better(pair: PairComparison, one: Met, level: float) -> str | None:
+    """Who wins; nobody where the test by task leans the other way than the common weights."""
+    if pair.budget is not None:
+        return pair.budget.settled_for
+    first, second, weights = one.by_task
+    leaning = float((weights * (second - first)).sum())
+    if pair.adjusted_p_value > 1 - level or pair.difference * leaning <= 0:
+        return None
+    return pair.second if pair.difference > 0 else pair.first
+
+
+def _with_sample_size(
+    pair: PairComparison, one: Met, alpha: float, known_order: bool
 ) -> PairComparison:
-    """With the test that may be looked at all the time; `alpha` is its error."""
-    seen = sequential.looks(*zip(*meeting.succeeded, strict=True), level=level)
-    watched = WatchedTest(
-        num_pairs=seen.num_pairs,
-        e_value=seen.e_value,
-        wanted_e_value=1 / alpha,
-        p_value=seen.p_value,
-        settled_at=seen.settled_at(alpha),
-        interval=_limits(seen.interval()),
-    )
-    if pair.better is not None or pair.difference == 0:
-        return replace(pair, watched=watched)
-    losses, wins = meeting.won_alone
-    shares = losses / seen.num_pairs, wins / seen.num_pairs
-    if not meeting.paired:
+    """With what would settle it at `alpha`, which Holm asks of the clearest pair at most."""
+    if pair.better is not None or pair.difference == 0 or pair.too_few:
+        return pair
+    first, second, weights = one.by_task
+    losses, wins = one.won_alone
+    if one.paired:
+        shares = losses / one.num_pairs, wins / one.num_pairs
+        anew = sample_size.pairs_for_power(*shares, alpha=alpha)
+    else:
         # Who met whom is chance; what the rates say about it is not.
-        first, second, weights = meeting.rates()
         shares = (
             float((weights * first * (1 - second)).sum()),
             float((weights * second * (1 - first)).sum()),
         )
-    more = sample_size.until_settled(*shares, wins=wins, losses=losses, alpha=alpha)
-    return replace(pair, watched=watched, until_settled=more)
-
-
-def _in_order(table: OutcomeTable, notes: list[str]) -> bool:
-    """Whether rows may stand in the order in which they were run.
-
-    Rows sorted by outcome would pair successes with successes, and someone who looks would seem to
-    see a difference where there is none.
-    """
-    for policy in table.policies:
-        if policy.sorted_by_outcome:
-            notes.append(
-                f"the rows of {policy.policy} are sorted by outcome; the test that allows for "
-                "looking after every rollout needs them in the order in which they were run"
-            )
-            return False
-    return True
+        anew = sample_size.rollouts_for_power(first, second, weights, alpha=alpha)
+    more = None
+    if known_order and pair.budget is None:
+        more = sample_size.until_settled(*shares, wins=wins, losses=losses, alpha=alpha)
+    return replace(pair, rollouts_for_power=anew, until_settled=more)
 
 
 def _summary(
-    policy: PolicyOutcomes, level: float, horizon: int | None, letters: str
+    number: int,
+    policy: PolicyOutcomes,
+    base: Base,
+    times: StepTimes | None,
+    level: float,
+    letters: str,
 ) -> PolicySummary:
     ended = [episode.outcome for episode in policy.episodes]
     successes, total = policy.num_successes, len(ended)
-    mean, interval = (None, None) if horizon is None else mean_steps(policy, level, horizon)
+    mean, interval = (None, None)
+    if times is not None:
+        mean, interval = times.mean(number, base.rows[number], level)
     return PolicySummary(
         policy=policy.policy,
         episodes=total,
         successes=successes,
         time_outs=ended.count(Outcome.TIME_OUT),
         failures=ended.count(Outcome.FAILURE),
-        rate=successes / total,
-        rate_interval=_limits(proportions.wilson(successes, total, level)),
-        exact_rate_interval=_limits(proportions.clopper_pearson(successes, total, level)),
+        rate=base.rates[number].rate,
+        rate_interval=_limits(base.rates[number].interval(level)),
+        raw_rate=successes / total,
+        raw_rate_interval=_limits(proportions.clopper_pearson(successes, total, level)),
         letters=letters,
         mean_steps=mean,
         mean_steps_interval=interval,
@@ -207,11 +255,11 @@ def _summary(
     )
 
 
-def _letters(table: OutcomeTable, pairs: Sequence[PairComparison]) -> dict[str, str]:
+def _letters(table: OutcomeTable, base: Base, pairs: Sequence[PairComparison]) -> dict[str, str]:
     told_apart = {frozenset((pair.first, pair.second)) for pair in pairs if pair.better}
-    best_first = sorted(table.policies, key=lambda p: -p.num_successes / len(p.episodes))
-    names = [policy.policy for policy in best_first]
-    return compact_letters(names, told_apart)
+    names = [policy.policy for policy in table.policies]
+    rate = {name: rate.rate for name, rate in zip(names, base.rates, strict=True)}
+    return compact_letters(sorted(names, key=lambda name: -rate[name]), told_apart)
 
 
 def _limits(interval: proportions.ConfidenceLimits) -> Limits:

@@ -2,61 +2,90 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
 from goalward.errors import GoalwardError
-from goalward.metrics.comparing.outcome_table import EpisodeOutcome, OutcomeTable, PolicyOutcomes
+from goalward.metrics.comparing.tables.outcome_table import OutcomeTable, PolicyOutcomes
 from goalward.metrics.uncertainty.proportions import task_weights
-from goalward.rollouts.endings import FloatArray
+from goalward.rollouts.endings import BoolArray, FloatArray, IndexArray
 from goalward.rollouts.findings import some_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Meeting:
     """What two policies did where both were.
 
-    `together` pairs episodes, in the order in which the later of the two ran: from one initial
-    state if `paired`, else the i-th of either policy in a task. `first_alone` and `second_alone`
-    are the episodes that found no partner, of tasks that both ran.
+    `together` (pairs, 2) pairs episodes by their positions in either policy, in the order in which
+    the later of the two ran: from one initial state if `paired`, else the i-th of either policy in
+    a task. `first_alone` and `second_alone` are the positions of episodes that found no partner, of
+    tasks that both ran.
     """
 
-    first: str
-    second: str
-    together: tuple[tuple[EpisodeOutcome, EpisodeOutcome], ...]
+    first: PolicyOutcomes
+    second: PolicyOutcomes
+    together: IndexArray
     paired: bool
-    first_alone: tuple[EpisodeOutcome, ...] = ()
-    second_alone: tuple[EpisodeOutcome, ...] = ()
+    first_alone: IndexArray
+    second_alone: IndexArray
 
-    @property
-    def episodes(self) -> tuple[list[EpisodeOutcome], list[EpisodeOutcome]]:
+    @cached_property
+    def rows(self) -> tuple[IndexArray, IndexArray]:
+        """The positions of all episodes that count, of the first and of the second."""
         return (
-            [*(pair[0] for pair in self.together), *self.first_alone],
-            [*(pair[1] for pair in self.together), *self.second_alone],
+            np.concatenate((self.together[:, 0], self.first_alone)),
+            np.concatenate((self.together[:, 1], self.second_alone)),
         )
+
+    @cached_property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks of these episodes, as the first policy met them in its pairs."""
+        index = self.first.task_index[self.rows[0]]
+        _, first_seen = np.unique(index, return_index=True)
+        return tuple(self.first.tasks[index[at]] for at in np.sort(first_seen))
 
     def counts(self) -> tuple[list[list[int]], list[list[int]]]:
         """Successes by task and episodes by task, each for the first and for the second."""
-        tasks = dict.fromkeys(episode.task for episode in self.episodes[0])
-        successes = [
-            [sum(e.succeeded for e in episodes if e.task == task) for task in tasks]
-            for episodes in self.episodes
-        ]
-        totals = [
-            [sum(e.task == task for e in episodes) for task in tasks] for episodes in self.episodes
-        ]
+        successes: list[list[int]] = []
+        totals: list[list[int]] = []
+        for policy, rows in zip((self.first, self.second), self.rows, strict=True):
+            index, won = policy.task_index[rows], policy.succeeded[rows]
+            size = len(policy.tasks)
+            place = [policy.tasks.index(task) for task in self.tasks]
+            totals.append(np.bincount(index, minlength=size)[place].tolist())
+            successes.append(np.bincount(index[won], minlength=size)[place].tolist())
         return successes, totals
 
-    @property
-    def succeeded(self) -> list[tuple[bool, bool]]:
-        """Whether the first and the second succeeded, pair by pair."""
-        return [(a.succeeded, b.succeeded) for a, b in self.together]
+    @cached_property
+    def succeeded(self) -> BoolArray:
+        """(pairs, 2): whether the first and the second succeeded."""
+        return np.stack(
+            (
+                self.first.succeeded[self.together[:, 0]],
+                self.second.succeeded[self.together[:, 1]],
+            ),
+            axis=1,
+        )
 
     @property
     def won_alone(self) -> tuple[int, int]:
         """Pairs that only the first won, and pairs that only the second won."""
-        return self.succeeded.count((True, False)), self.succeeded.count((False, True))
+        first, second = self.succeeded.T
+        return int((first & ~second).sum()), int((second & ~first).sum())
+
+    def won_alone_by_task(self) -> tuple[list[int], list[int]]:
+        """The same in each of the tasks."""
+        index = self.first.task_index[self.together[:, 0]]
+        first, second = self.succeeded.T
+        place = [self.first.tasks.index(task) for task in self.tasks]
+        size = len(self.first.tasks)
+        losses, wins = (
+            np.bincount(index[alone], minlength=size)[place].tolist()
+            for alone in (first & ~second, second & ~first)
+        )
+        return losses, wins
 
     def rates(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Success rates by task of the first and of the second, and how much each task counts."""
@@ -64,77 +93,138 @@ class Meeting:
         return np.divide(x1, n1), np.divide(x2, n2), task_weights(n1, n2)
 
 
-def matched_episodes(table: OutcomeTable) -> tuple[tuple[int, ...], ...]:
-    """Episodes that started alike in all policies: for each start, its position in every policy.
+@dataclass(frozen=True, eq=False)
+class Starts:
+    """For every policy, the position of its episode from each start of the table; -1 for none."""
+
+    positions: IndexArray
+
+    def shared(self, *policies: int) -> IndexArray:
+        """(starts, policies): positions of episodes that started alike in all of these policies.
+
+        In the order in which the last of them got there.
+        """
+        chosen = self.positions[list(policies)]
+        found = chosen[:, (chosen >= 0).all(axis=0)].T
+        return found[np.argsort(found.max(axis=1, initial=-1), kind="stable")]
+
+    def num_shared(self, *policies: int) -> int:
+        return int((self.positions[list(policies)] >= 0).all(axis=0).sum())
+
+
+def starts_of(table: OutcomeTable) -> Starts | None:
+    """Where episodes started; None where some episode does not say.
 
     Starts are told apart by task and initial state, and by seed where a policy began several
-    times from one state. Empty without initial states. The order is that in which the last
-    policy got there.
+    times from one state.
     """
     episodes = [episode for policy in table.policies for episode in policy.episodes]
     if any(episode.initial_state is None for episode in episodes):
-        return ()
+        return None
 
-    def positions(policy: PolicyOutcomes, seeds: bool) -> dict[tuple[str | None, ...], int]:
-        return {
-            (e.task, e.initial_state, e.seed if seeds else None): i
-            for i, e in enumerate(policy.episodes)
-        }
+    def places(seeds: bool) -> list[IndexArray]:
+        number: dict[tuple[str | None, ...], int] = {}
+        return [
+            np.array(
+                [
+                    number.setdefault((e.task, e.initial_state, e.seed if seeds else None),
+                                      len(number))
+                    for e in policy.episodes
+                ]
+            )
+            for policy in table.policies
+        ]  # fmt: skip
 
-    alike = [positions(policy, False) for policy in table.policies]
-    if any(len(a) < len(p.episodes) for a, p in zip(alike, table.policies, strict=True)):
-        alike = [positions(policy, True) for policy in table.policies]
-    shared = [start for start in alike[0] if all(start in others for others in alike)]
-    return tuple(sorted((tuple(a[start] for a in alike) for start in shared), key=max))
+    found = places(seeds=False)
+    if any(len(np.unique(place)) < len(place) for place in found):
+        found = places(seeds=True)
+    positions = np.full((len(found), max(map(np.max, found)) + 1), -1)
+    for row, place in zip(positions, found, strict=True):
+        row[place] = np.arange(len(place))
+    return Starts(positions)
 
 
 def decide_pairing(
-    table: OutcomeTable, matched: Sequence[tuple[int, ...]], paired: bool | None, notes: list[str]
-) -> bool:
-    """Whether to compare pairs: if wanted, or if nothing is said and every episode has partners."""
+    table: OutcomeTable, starts: Starts | None, paired: bool | None, notes: list[str]
+) -> list[bool]:
+    """Whether to compare starts, for every two policies.
+
+    If wanted, wherever two share any; if nothing is said, where every episode has its partner.
+    """
+    twos = list(combinations(range(len(table.policies)), 2))
+    if paired is False or starts is None:
+        if paired:
+            _nothing_shared()
+        return [False] * len(twos)
     sizes = [len(policy.episodes) for policy in table.policies]
-    if paired is False:
-        return False
-    if paired and not matched:
-        raise GoalwardError(
-            "paired: no initial state is shared by all policies; wanted a column initial_state "
-            "with equal entries, or name the column to pair by"
-        )
-    if paired and len(matched) < max(sizes):
+    shared = [starts.num_shared(i, j) for i, j in twos]
+    if paired and not any(shared):
+        _nothing_shared()
+    complete = [n == max(sizes[i], sizes[j]) for n, (i, j) in zip(shared, twos, strict=True)]
+    if not all(complete):
+        in_all = starts.num_shared(*range(len(sizes)))
+        _note_what_is_left(table, twos, shared, complete, in_all, bool(paired), notes)
+    return [n > 0 for n in shared] if paired else complete
+
+
+def _nothing_shared() -> None:
+    raise GoalwardError(
+        "paired: no initial state is shared by all policies; wanted a column initial_state "
+        "with equal entries, or name the column to pair by"
+    )
+
+
+def _note_what_is_left(
+    table: OutcomeTable,
+    twos: Sequence[tuple[int, int]],
+    shared: Sequence[int],
+    complete: Sequence[bool],
+    in_all: int,
+    paired: bool,
+    notes: list[str],
+) -> None:
+    """Say which episodes have no partner, or that none is used."""
+    sizes = [len(policy.episodes) for policy in table.policies]
+    names = [policy.policy for policy in table.policies]
+    one_base = len(set(shared)) == 1 and in_all == shared[0]
+    if one_base and paired:
         left_out = ", ".join(
-            f"{size - len(matched)} of {policy.policy}"
-            for size, policy in zip(sizes, table.policies, strict=True)
-            if size > len(matched)
+            f"{size - in_all} of {name}"
+            for size, name in zip(sizes, names, strict=True)
+            if size > in_all
         )
         notes.append(f"left out, as not every policy started there: episodes {left_out}")
-    if paired is None and matched and len(matched) < max(sizes):
-        notes.append(
-            f"not paired: only {len(matched)} initial states are shared by all policies; "
-            "ask for a paired comparison to use these alone"
-        )
-    return bool(paired) or len(matched) == max(sizes)
+    elif one_base:
+        if in_all:
+            notes.append(
+                f"not paired: only {in_all} initial states are shared by all policies; "
+                "ask for a paired comparison to use these alone"
+            )
+    else:
+        some = [
+            f"{names[i]} and {names[j]} share {n}"
+            for (i, j), n, all_of_them in zip(twos, shared, complete, strict=True)
+            if not all_of_them and (n or paired)
+        ]
+        if some and paired:
+            notes.append(f"paired where two policies share initial states: {some_of(some, most=3)}")
+        elif some:
+            notes.append(
+                f"not paired where some initial states are missing: {some_of(some, most=3)}; ask "
+                "for a paired comparison to use these alone"
+            )
 
 
-def meetings_by_start(table: OutcomeTable, matched: Sequence[tuple[int, ...]]) -> list[Meeting]:
-    """Every two policies, where episodes from one initial state make a pair."""
-    return [
-        Meeting(
-            first.policy,
-            second.policy,
-            tuple((first.episodes[row[i]], second.episodes[row[j]]) for row in matched),
-            paired=True,
-        )
-        for (i, first), (j, second) in combinations(enumerate(table.policies), 2)
-    ]
+def meeting_by_start(table: OutcomeTable, starts: Starts, i: int, j: int) -> Meeting:
+    """Two policies, where episodes from one initial state make a pair."""
+    none = np.zeros(0, dtype=np.int64)
+    first, second = table.policies[i], table.policies[j]
+    return Meeting(first, second, starts.shared(i, j), True, none, none)
 
 
-def meetings_by_task(table: OutcomeTable, notes: list[str]) -> list[Meeting]:
-    """Every two policies, in the tasks that both ran."""
-    return [_meeting_by_task(*two, notes) for two in combinations(table.policies, 2)]
-
-
-def _meeting_by_task(first: PolicyOutcomes, second: PolicyOutcomes, notes: list[str]) -> Meeting:
-    shared = [task for task in first.tasks if task in second.tasks]
+def meeting_by_task(first: PolicyOutcomes, second: PolicyOutcomes, notes: list[str]) -> Meeting:
+    """Two policies in the tasks that both ran, the i-th rollouts in a task as a pair."""
+    shared = [task for task in first.tasks if task in second.by_task]
     if not shared:
         raise GoalwardError(f"{first.policy!r} and {second.policy!r} have no task in common")
     for one, other in ((first, second), (second, first)):
@@ -145,16 +235,14 @@ def _meeting_by_task(first: PolicyOutcomes, second: PolicyOutcomes, notes: list[
                 f"left out of {one.policy} against {other.policy}: {tasks}, which "
                 f"{other.policy} did not run"
             )
-    together: list[tuple[int, EpisodeOutcome, EpisodeOutcome]] = []
-    alone: tuple[list[EpisodeOutcome], list[EpisodeOutcome]] = ([], [])
+    together: list[IndexArray] = []
+    alone: tuple[list[IndexArray], list[IndexArray]] = ([], [])
     for task in shared:
-        sides = [
-            [(i, e) for i, e in enumerate(policy.episodes) if e.task == task]
-            for policy in (first, second)
-        ]
-        pairs = list(zip(*sides, strict=False))
-        together += [(max(a[0], b[0]), a[1], b[1]) for a, b in pairs]
+        sides = first.by_task[task], second.by_task[task]
+        num_pairs = min(map(len, sides))
+        together.append(np.stack([side[:num_pairs] for side in sides], axis=1))
         for rest, side in zip(alone, sides, strict=True):
-            rest += [e for _, e in side[len(pairs) :]]
-    ordered = tuple((a, b) for _, a, b in sorted(together, key=lambda pair: pair[0]))
-    return Meeting(first.policy, second.policy, ordered, False, tuple(alone[0]), tuple(alone[1]))
+            rest.append(side[num_pairs:])
+    pairs = np.concatenate(together)
+    pairs = pairs[np.argsort(pairs.max(axis=1), kind="stable")]
+    return Meeting(first, second, pairs, False, np.concatenate(alone[0]), np.concatenate(alone[1]))

@@ -5,17 +5,26 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from goalward.metrics.comparing.sample_size import UntilSettled
-
-Limits = tuple[float, float]
+from goalward.metrics.comparing.special_results import (
+    Checkpoints,
+    Limits,
+    PosteriorComparison,
+    PredictedComparison,
+    ScoreComparison,
+)
+from goalward.metrics.uncertainty.equal_rates import EqualRates
 
 
 @dataclass(frozen=True)
 class PolicySummary:
-    """One policy on its own. `rate_interval` is Wilson's, `exact_rate_interval` Clopper-Pearson's.
+    """One policy on its own.
 
-    Policies that share a letter could not be told apart. `mean_steps` is the restricted mean up to
-    the horizon of the comparison; None where the table has no steps. `tasks` has successes and
-    episodes by task.
+    `rate` is the mean over the tasks that all policies ran, by weights that are the same for all
+    (`task_rates.py`), with Wilson's interval; over shared initial states where these are compared.
+    It is what sentences, letters and figures speak of. `raw_rate` is successes over episodes,
+    whatever the tasks, with Clopper and Pearson's interval. Policies that share a letter could not
+    be told apart. `mean_steps` is the restricted mean up to the horizon of the comparison; None
+    where the table has no steps. `tasks` has successes and episodes by task.
     """
 
     policy: str
@@ -25,7 +34,8 @@ class PolicySummary:
     failures: int
     rate: float
     rate_interval: Limits
-    exact_rate_interval: Limits
+    raw_rate: float
+    raw_rate_interval: Limits
     letters: str
     mean_steps: float | None
     mean_steps_interval: Limits | None
@@ -36,8 +46,10 @@ class PolicySummary:
 class WatchedTest:
     """The test that may be looked at after every rollout: see `sequential.py`.
 
-    It is settled where the e-value reached the wanted one, which grows with the number of pairs of
-    policies (Bonferroni). `interval` is for this pair alone.
+    It was settled where the e-value first reached the wanted one, which grows with the number of
+    pairs of policies (Bonferroni), for the policy that was ahead then. `turned_at` is where it was
+    settled for the other one, too: then something changed while rollouts came in. `stands` is
+    whether the e-value is still as large, for the same policy. `interval` is for this pair alone.
     """
 
     num_pairs: int
@@ -45,7 +57,28 @@ class WatchedTest:
     wanted_e_value: float
     p_value: float
     settled_at: int | None
+    settled_for: str | None
+    turned_at: int | None
+    stands: bool
     interval: Limits
+
+
+@dataclass(frozen=True)
+class BudgetTest:
+    """The test that may be looked at after every rollout up to a known end: see `budget.py`.
+
+    `lead` is how many more pairs the second won alone than the first when it was settled or else
+    now, `wanted_lead` how many it takes then; None where no lead is enough yet. `chance` is that of
+    being settled by the end if the present rates hold.
+    """
+
+    budget: int
+    num_pairs: int
+    lead: int
+    wanted_lead: int | None
+    settled_at: int | None
+    settled_for: str | None
+    chance: float | None
 
 
 @dataclass(frozen=True)
@@ -61,14 +94,34 @@ class StepsComparison:
 
 
 @dataclass(frozen=True)
+class TaskVerdict:
+    """Two policies in one task: (successes, episodes) of each, second minus first in rates.
+
+    `adjusted_p_value` allows for all tasks of all pairs (Holm); `better` is who wins by it.
+    """
+
+    task: str
+    first: tuple[int, int]
+    second: tuple[int, int]
+    difference: float
+    p_value: float
+    adjusted_p_value: float
+    better: str | None
+
+
+@dataclass(frozen=True)
 class PairComparison:
     """Two policies. Rates are weighted by task; differences are second minus first.
 
     `adjusted_p_value` allows for the number of pairs of policies (Holm); `better` is the policy
-    that wins by it, None if that cannot be told. `rollouts_for_power` is how many rollouts of each
-    a new comparison needs to find the present difference in four of five cases, `until_settled`
-    how many more the watched test needs; None where one is better or no difference is seen.
-    `watched` is None where rows were sorted by outcome, which hides how rollouts came in.
+    that wins by it, or by the test of a budget where there is one; None if that cannot be told.
+    `rollouts_for_power` is how many rollouts of each a new comparison needs to find the present
+    difference in four of five cases, `until_settled` how many more the watched test needs; None
+    where one is better, no difference is seen, or too few rollouts are there to say. `watched` is
+    None where nobody knows in which order rollouts came in. `own_base`: the rates of this pair are
+    over other episodes than those of the policies, `num_pairs` shared starts or tasks that only
+    some policies ran. `tasks` are the tasks of both where there are several, those that tell most
+    first; `equal_effects` is whether the difference could be the same in all of them.
     """
 
     first: str
@@ -82,29 +135,55 @@ class PairComparison:
     p_value: float
     adjusted_p_value: float
     better: str | None
+    paired: bool
+    num_pairs: int
+    own_base: bool
     only_first: int | None
     only_second: int | None
     watched: WatchedTest | None
+    budget: BudgetTest | None
     rollouts_for_power: int | None
     until_settled: UntilSettled | None
+    too_few: bool
     steps: StepsComparison | None
+    tasks: tuple[TaskVerdict, ...]
+    equal_effects: EqualRates | None
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every policy, every pair of policies, and what had to be left out or assumed."""
+    """Every policy, every pair of policies, and what had to be left out or assumed.
+
+    `weighted` is whether tasks were weighted, so that rates are not the raw ones. `scores` is there
+    where every rollout has partial credit, `predicted` where some rollouts have a prediction
+    instead of an outcome, `posterior` and `checkpoints` where they were asked for.
+    """
 
     level: float
     paired: bool
     num_matched: int
     horizon: int | None
+    weighted: bool
+    budget: int | None
     policies: tuple[PolicySummary, ...]
     pairs: tuple[PairComparison, ...]
     notes: tuple[str, ...]
+    scores: ScoreComparison | None = None
+    posterior: PosteriorComparison | None = None
+    checkpoints: Checkpoints | None = None
+    predicted: PredictedComparison | None = None
 
     @property
     def best_first(self) -> list[PolicySummary]:
         return sorted(self.policies, key=lambda policy: -policy.rate)
+
+    @property
+    def rates_are_raw(self) -> bool:
+        """Whether every policy's rate is its successes over its episodes."""
+        return all(abs(policy.rate - policy.raw_rate) < 1e-12 for policy in self.policies)
+
+    def policy(self, name: str) -> PolicySummary:
+        return next(policy for policy in self.policies if policy.policy == name)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

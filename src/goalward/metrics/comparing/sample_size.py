@@ -9,18 +9,22 @@ square of the difference. Read the answers as an order of magnitude.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from goalward.metrics.comparing.sequential import log_e_value
-from goalward.seeds import generator
+from goalward.rollouts.endings import FloatArray, IndexArray
 
 # Nobody runs more rollouts than this per policy for one comparison; beyond it the answer is None.
 MOST_ROLLOUTS = 10_000
-_NUM_SIMULATIONS = 4_000
-_NUM_PATHS = 1_000
+# With fewer of each nobody can say how many more it takes: rates of 0 and 1 are mere luck.
+LEAST_ROLLOUTS = 10
+# A binomial probability further from its mean than so many standard deviations is below 1e-12.
+_REACH = 7.0
+_HALVINGS = 48
 
 
 @dataclass(frozen=True)
@@ -48,18 +52,35 @@ def pairs_for_power(
     discordant = only_first + only_second
     if only_first == only_second:
         return None
+    share = only_second / discordant
+    most_losses = _most_losses(alpha)
 
     def found(num_pairs: int) -> float:
-        num_discordant = np.arange(num_pairs + 1)
-        # The most losses (and the fewest wins) at which the two-sided test still rejects.
-        most = stats.binom.ppf(alpha / 2, num_discordant, 0.5)
-        most = most - (stats.binom.cdf(most, num_discordant, 0.5) > alpha / 2)
-        share = only_second / discordant
-        rejected = stats.binom.cdf(most, num_discordant, share)
-        rejected += stats.binom.cdf(most, num_discordant, 1 - share)
-        return float((stats.binom.pmf(num_discordant, num_pairs, discordant) * rejected).sum())
+        reach = _REACH * np.sqrt(num_pairs * discordant * (1 - discordant)) + _REACH
+        low = max(0, int(num_pairs * discordant - reach))
+        high = min(num_pairs, int(num_pairs * discordant + reach) + 1)
+        count = np.arange(low, high + 1)
+        most = most_losses[count]
+        rejected = sum(
+            np.where(most >= 0, special.bdtr(np.maximum(most, 0), count, chance), 0.0)
+            for chance in (share, 1 - share)
+        )
+        return float((_binomial(count, num_pairs, discordant) * rejected).sum())
 
-    return _fewest(found, power)
+    return _fewest(found, power, _fleiss(only_first, only_second, alpha, power))
+
+
+@lru_cache(maxsize=8)
+def _most_losses(alpha: float) -> IndexArray:
+    """Of so many pairs, the most losses at which the two-sided test rejects; -1 for none."""
+    count = np.arange(MOST_ROLLOUTS + 1)
+    # A little too low at first, then up as long as the test rejects.
+    most = np.floor(count / 2 - special.ndtri(1 - alpha / 2) * np.sqrt(count) / 2 - 2)
+    most = np.maximum(most, -1).astype(np.int64)
+    for _ in range(8):
+        further = most + 1
+        most += (further <= count) & (special.bdtr(further, count, 0.5) <= alpha / 2)
+    return most
 
 
 def rollouts_for_power(
@@ -72,33 +93,28 @@ def rollouts_for_power(
 ) -> int | None:
     """Rollouts per policy after which the test finds the difference with this probability.
 
-    Rates and shares of the rollouts are by task. Simulated, with a stand-in for the exact tests
-    that takes no time: the Cochran-Mantel-Haenszel statistic, with the continuity correction where
-    there are several tasks (it then follows the conditional exact test) and without for one (it
-    then follows Boschloo's).
+    Rates and shares of the rollouts are by task. With a normal distribution of the
+    Cochran-Mantel-Haenszel statistic, corrected for continuity where there are several tasks (it
+    then follows the conditional exact test) and not for one (it then follows Boschloo's). For n
+    rollouts with n d / 2 more successes than half and variances n v, that is the n at which
 
-    >>> 75 < rollouts_for_power([0.6], [0.8], [1.0]) < 95
-    True
+        n d / 2 - correction = z_alpha sqrt(n v_equal) + z_power sqrt(n v)         (Fleiss 1981)
+
+    >>> rollouts_for_power([0.6], [0.8], [1.0])
+    82
     """
-    rates = [np.asarray(rate, dtype=np.float64) for rate in (first_rates, second_rates)]
-    shares = np.asarray(task_shares, dtype=np.float64)
-    if float((shares * (rates[1] - rates[0])).sum()) == 0:
+    first, second, shares = (
+        np.asarray(values, dtype=np.float64) for values in (first_rates, second_rates, task_shares)
+    )
+    excess = abs(float((shares * (second - first)).sum())) / 2
+    if excess == 0:
         return None
-    threshold = float(stats.norm.isf(alpha / 2))
+    together = (first + second) / 2
+    equal = float((shares * together * (1 - together)).sum()) / 2
+    apart = float((shares * (first * (1 - first) + second * (1 - second))).sum()) / 4
     correction = 0.5 if len(shares) > 1 else 0.0
-
-    def found(num_rollouts: int) -> float:
-        totals = np.maximum(np.round(shares * num_rollouts), 1).astype(np.int64)
-        draw = generator(0, "sample size", num_rollouts)
-        first, second = (
-            draw.binomial(totals, rate, (_NUM_SIMULATIONS, len(shares))) for rate in rates
-        )
-        together = first + second
-        excess = np.abs((second - together / 2).sum(axis=1)) - correction
-        variance = (together * (2 * totals - together) / (4 * (2 * totals - 1))).sum(axis=1)
-        return float((excess > threshold * np.sqrt(variance)).mean())
-
-    return _fewest(found, power)
+    size = _where_it_shows(excess, correction, equal, apart, alpha, power)
+    return size if size <= MOST_ROLLOUTS else None
 
 
 def until_settled(
@@ -111,51 +127,96 @@ def until_settled(
 ) -> UntilSettled:
     """More pairs until the sequential test is settled, going on from the wins and losses so far.
 
-    Simulated from the shares of pairs that one policy alone wins. As the test may be looked at
-    after every rollout, going on with it is always allowed; going on with the others is not.
+    From the shares of pairs that one policy alone wins: the lead of the better one drifts and
+    spreads like a Brownian motion; for each number of pairs, the chance that it has passed by then
+    the line that touches the wanted leads there (Siegmund 1985, eq. 3.15). Within a fifth of what
+    simulations give, in a millisecond. As the test may be looked at after every rollout, going on
+    with it is always allowed; going on with the others is not.
+
+    >>> until_settled(0.1, 0.4)
+    UntilSettled(median=37, nine_in_ten=87)
     """
     discordant = only_first + only_second
     if only_first == only_second:
         return UntilSettled(None, None)
-    threshold = -np.log(alpha)
-    if float(log_e_value(wins, losses)) >= threshold:
+    if float(log_e_value(wins, losses)) >= -np.log(alpha):
         return UntilSettled(0, 0)
-    # Only pairs that one policy alone wins move the test; the others are put in between afterwards.
-    most = int(np.ceil(MOST_ROLLOUTS * discordant * 1.1)) + 10
-    draw = generator(0, "until settled")
-    num_discordant = np.full(_NUM_PATHS, np.inf)
-    ahead = np.zeros(_NUM_PATHS, dtype=np.int64)
-    taken, chunk = 0, 64
-    while taken < most and np.isinf(num_discordant).mean() > 0.05:
-        won = draw.random((_NUM_PATHS, chunk)) < only_second / discordant
-        so_far = ahead[:, np.newaxis] + np.cumsum(won, axis=1)
-        seen = taken + np.arange(1, chunk + 1)
-        reached = log_e_value(wins + so_far, losses + seen - so_far) >= threshold
-        first = np.where(reached.any(axis=1), taken + 1 + reached.argmax(axis=1), np.inf)
-        num_discordant = np.minimum(num_discordant, first)
-        ahead, taken, chunk = so_far[:, -1], taken + chunk, min(2 * chunk, 1024)
-    settled = np.isfinite(num_discordant)
-    num_pairs = np.full(_NUM_PATHS, np.inf)
-    stops = num_discordant[settled].astype(np.int64)
-    num_pairs[settled] = stops + draw.negative_binomial(stops, discordant)
-    # An order statistic, not an interpolation: between a number and inf there is nothing.
-    ordered = np.sort(num_pairs)
-    median, nine_in_ten = (ordered[int(share * _NUM_PATHS) - 1] for share in (0.5, 0.9))
-    return UntilSettled(_at_most(float(median)), _at_most(float(nine_in_ten)))
+    drift = abs(only_second - only_first)
+    spread = np.sqrt(max(discordant - drift**2, 1e-12))
+    lead = (wins - losses) * (1 if only_second > only_first else -1)
+    pairs = np.arange(1, MOST_ROLLOUTS + 1)
+    if drift * MOST_ROLLOUTS < 1:
+        return UntilSettled(None, None)
+    count, leads = _wanted_leads(alpha)
+    so_far = wins + losses + pairs * discordant
+    wanted = np.interp(so_far, count, leads) - lead
+    slope = np.interp(so_far, count, np.gradient(leads, count)) * discordant
+    start = np.maximum(wanted - slope * pairs, 0.0)
+    scale = spread * np.sqrt(pairs)
+    reached = special.ndtr((drift * pairs - wanted) / scale)
+    # exp(...) * ndtr(...) by logarithms: one may run over where the other vanishes.
+    log_back = 2 * (drift - slope) * start / spread**2
+    log_back += special.log_ndtr(-((drift - slope) * pairs + start) / scale)
+    chance = np.maximum.accumulate(reached + np.exp(np.minimum(log_back, 0.0)))
+    median, nine_in_ten = (np.searchsorted(chance, share) + 1 for share in (0.5, 0.9))
+    return UntilSettled(_at_most(int(median)), _at_most(int(nine_in_ten)))
 
 
-def _at_most(number: float) -> int | None:
-    return int(number) if number <= MOST_ROLLOUTS else None
+@lru_cache(maxsize=8)
+def _wanted_leads(alpha: float) -> tuple[FloatArray, FloatArray]:
+    """Numbers of pairs that one policy alone wins, and the lead that settles it after so many."""
+    count = np.unique(np.geomspace(1, 4 * MOST_ROLLOUTS, 2_000).round())
+    low, high = np.zeros(len(count)), count + 1.0
+    for _ in range(_HALVINGS):
+        lead = (low + high) / 2
+        inside = np.minimum(lead, count)
+        settled = log_e_value((count + inside) / 2, (count - inside) / 2) >= -np.log(alpha)
+        settled |= lead >= count
+        low, high = np.where(settled, low, lead), np.where(settled, lead, high)
+    # Where even all of them are too few: as many as the first that are enough.
+    enough = log_e_value(count, 0) >= -np.log(alpha)
+    return count, np.where(enough, high, count[enough][0])
 
 
-def _fewest(found: Callable[[int], float], power: float) -> int | None:
+def _at_most(number: int) -> int | None:
+    return number if number <= MOST_ROLLOUTS else None
+
+
+def _fleiss(only_first: float, only_second: float, alpha: float, power: float) -> int:
+    """Pairs by a normal distribution, corrected for continuity: near what the exact test needs."""
+    difference, discordant = abs(only_second - only_first), only_first + only_second
+    return _where_it_shows(
+        difference, 1.0, discordant, max(discordant - difference**2, 0.0), alpha, power
+    )
+
+
+def _where_it_shows(
+    excess: float, correction: float, equal: float, apart: float, alpha: float, power: float
+) -> int:
+    """The n with n excess - correction = z_alpha sqrt(n equal) + z_power sqrt(n apart)."""
+    root = special.ndtri(1 - alpha / 2) * np.sqrt(equal) + special.ndtri(power) * np.sqrt(apart)
+    root = float(root + np.sqrt(root**2 + 4 * excess * correction)) / (2 * excess)
+    return max(1, int(min(np.ceil(root**2), 10.0 * MOST_ROLLOUTS)))
+
+
+def _binomial(count: IndexArray, total: int, chance: float) -> FloatArray:
+    log_choices = (
+        special.gammaln(total + 1) - special.gammaln(count + 1) - special.gammaln(total - count + 1)
+    )
+    return np.exp(
+        log_choices + special.xlogy(count, chance) + special.xlog1py(total - count, -chance)
+    )
+
+
+def _fewest(found: Callable[[int], float], power: float, guess: int) -> int | None:
     """The smallest number with that power, up to the ripple that discrete tests have."""
-    high = 4
+    low, high = max(min(guess, MOST_ROLLOUTS) * 3 // 4, 1), min(guess + 2, MOST_ROLLOUTS)
     while found(high) < power:
         if high >= MOST_ROLLOUTS:
             return None
-        high = min(2 * high, MOST_ROLLOUTS)
-    low = high // 2
+        low, high = high, min(high + high // 4 + 1, MOST_ROLLOUTS)
+    while low > 1 and found(low) >= power:
+        low, high = low * 3 // 4, low
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if found(middle) >= power else (middle, high)

@@ -23,8 +23,8 @@ from goalward.rollouts.endings import FloatArray, IndexArray
 # The mixture over bets that makes an interval is a sum over so many. Fewer would still be valid, as
 # every mixture is; at 1,000 pairs 64 agree with the integral to six digits.
 _BETS, _BET_WEIGHTS = np.polynomial.legendre.leggauss(64)
-_GRID_STEP = 0.005
-_HALVINGS = 30
+# Halving [0, 1] so often leaves less than nine digits show.
+_HALVINGS = 32
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,18 @@ class Looks:
         reached = np.flatnonzero(self.log_e_value >= -np.log(alpha))
         return int(reached[0]) + 1 if len(reached) else None
 
+    def settled_for_second(self, alpha: float) -> bool:
+        """Which side the first decision was for: the one that was ahead when it was taken."""
+        at = self.settled_at(alpha)
+        return at is not None and bool(self.wins[at - 1] > self.losses[at - 1])
+
+    def turned_at(self, alpha: float) -> int | None:
+        """After how many pairs the e-value first reached 1 / alpha for the other side, too."""
+        for_second = self.settled_for_second(alpha)
+        reached = self.log_e_value >= -np.log(alpha)
+        other = reached & ((self.wins > self.losses) != for_second)
+        return int(other.argmax()) + 1 if other.any() else None
+
     def interval(self, look: int = -1) -> ConfidenceLimits:
         """The differences, second minus first, that no bet has refuted at one of the looks."""
         if not self.num_pairs:
@@ -76,9 +88,10 @@ def looks(first: Iterable[bool], second: Iterable[bool], level: float = 0.95) ->
     >>> found.settled_at(alpha=0.05), round(found.e_value)
     (8, 315)
     """
-    pairs = np.array(list(zip(first, second, strict=False)), dtype=bool).reshape(-1, 2)
-    wins = np.cumsum(pairs[:, 1] & ~pairs[:, 0], dtype=np.int64)
-    losses = np.cumsum(pairs[:, 0] & ~pairs[:, 1], dtype=np.int64)
+    sides = [np.fromiter(side, dtype=np.bool_) for side in (first, second)]
+    num_pairs = min(map(len, sides))
+    a, b = (side[:num_pairs] for side in sides)
+    wins, losses = (np.cumsum(alone, dtype=np.int64) for alone in (b & ~a, a & ~b))
     return Looks(level, wins, losses, log_e_value(wins, losses))
 
 
@@ -113,27 +126,23 @@ def difference_interval(
     """
     counts = [np.asarray(count, dtype=np.float64) for count in (wins, losses, pairs)]
     x, y, n = (count[..., np.newaxis] for count in np.broadcast_arrays(*counts))
-    grid = np.linspace(-1, 1, round(2 / _GRID_STEP) + 1)[1:-1]
     most = -np.log(1 - level)
-    kept = log_capital(grid, x, y, n) < most
-    # The estimate is always kept: no bet gains there. It stands in where the grid is too coarse.
+    # No bet gains at the estimate; from there the logarithm of the capital, which is convex in the
+    # difference, grows to either side. At -1 and 1 themselves it is never asked for.
     estimate = ((x - y) / n)[..., 0]
-    position = np.arange(len(grid))
-    first = np.where(kept, position, len(grid)).min(axis=-1)
-    last = np.where(kept, position, -1).max(axis=-1)
-    inner_low = np.where(first < len(grid), grid[np.minimum(first, len(grid) - 1)], estimate)
-    inner_high = np.where(last >= 0, grid[last], estimate)
 
-    def limit(inside: FloatArray, outside: FloatArray) -> FloatArray:
+    def limit(outside: float) -> FloatArray:
+        inner, outer = estimate, np.full(estimate.shape, outside)
         for _ in range(_HALVINGS):
-            middle = (inside + outside) / 2
-            inner = log_capital(middle[..., np.newaxis], x, y, n)[..., 0] < most
-            inside, outside = np.where(inner, middle, inside), np.where(inner, outside, middle)
-        return outside
+            middle = (inner + outer) / 2
+            at_the_end = np.abs(middle) >= 1
+            tried = np.where(at_the_end, 0.0, middle)
+            kept = log_capital(tried[..., np.newaxis], x, y, n)[..., 0] < most
+            kept |= at_the_end
+            inner, outer = np.where(kept, middle, inner), np.where(kept, outer, middle)
+        return outer
 
-    lower = limit(inner_low, np.maximum(np.minimum(inner_low, estimate) - _GRID_STEP, -1.0))
-    upper = limit(inner_high, np.minimum(np.maximum(inner_high, estimate) + _GRID_STEP, 1.0))
-    return ConfidenceLimits(lower, upper)
+    return ConfidenceLimits(limit(-1.0), limit(1.0))
 
 
 def log_capital(

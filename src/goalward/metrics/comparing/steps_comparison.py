@@ -3,14 +3,16 @@
 # SciPy ships no type stubs.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 
-from collections.abc import Sequence
+from dataclasses import replace
 
-from scipy import stats
+from scipy import special
 
 from goalward.metrics.comparing import time_to_success
-from goalward.metrics.comparing.outcome_table import EpisodeOutcome, OutcomeTable, PolicyOutcomes
 from goalward.metrics.comparing.pairing import Meeting
 from goalward.metrics.comparing.result import Limits, StepsComparison
+from goalward.metrics.comparing.tables.outcome_table import OutcomeTable, PolicyOutcomes
+from goalward.metrics.comparing.time_to_success import RestrictedMean, SuccessTimes
+from goalward.rollouts.endings import IndexArray
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import some_of
 
@@ -22,7 +24,7 @@ def shared_horizon(table: OutcomeTable, notes: list[str]) -> int | None:
         notes.append(f"steps are not compared: no column steps for {some_of(without, most=3)}")
         return None
     horizon = time_to_success.longest_horizon(
-        [([e.outcome for e in p.episodes], _step_counts(p.episodes)) for p in table.policies]
+        [([e.outcome for e in p.episodes], _step_counts(p)) for p in table.policies]
     )
     for policy in table.policies:
         early = sum(
@@ -40,55 +42,67 @@ def shared_horizon(table: OutcomeTable, notes: list[str]) -> int | None:
 def success_curves(table: OutcomeTable, horizon: int) -> dict[str, time_to_success.SuccessCurve]:
     """Share of each policy's episodes that have succeeded, by steps."""
     return {
-        policy.policy: time_to_success.success_curve(_times(policy.episodes, horizon))
+        policy.policy: time_to_success.success_curve(_times(policy, horizon))
         for policy in table.policies
     }
 
 
-def mean_steps(policy: PolicyOutcomes, level: float, horizon: int) -> tuple[float, Limits | None]:
-    """The restricted mean of one policy's steps, and its t interval where there is any spread."""
-    found = time_to_success.restricted_mean(_times(policy.episodes, horizon))
-    if not found.standard_error > 0:
-        return found.mean, None
-    freedom = len(policy.episodes) - 1
-    half_width = float(stats.t.ppf((1 + level) / 2, freedom)) * found.standard_error
-    limits = max(0.0, found.mean - half_width), min(float(horizon), found.mean + half_width)
-    return found.mean, limits
+class StepTimes:
+    """The steps of every policy, each looked at once however many others it is compared with."""
 
+    def __init__(self, table: OutcomeTable, horizon: int):
+        self._times = [_times(policy, horizon) for policy in table.policies]
+        self._means = [time_to_success.restricted_mean(times) for times in self._times]
+        self._horizon = horizon
 
-def compare_steps(
-    meeting: Meeting, level: float, horizon: int | None, notes: list[str]
-) -> StepsComparison | None:
-    """Which of two policies needs fewer steps; None where that cannot be compared."""
-    if horizon is None:
-        return None
-    _, (n1, n2) = meeting.counts()
-    if any(a * sum(n2) != b * sum(n1) for a, b in zip(n1, n2, strict=True)):
-        notes.append(
-            f"steps of {meeting.first} and {meeting.second} are not compared: their rollouts "
-            "are spread differently over the tasks"
+    def mean(self, number: int, rows: IndexArray, level: float) -> tuple[float, Limits | None]:
+        """The restricted mean of a policy's steps, and its t interval where there is any spread."""
+        found = self._mean(number, rows)
+        if not found.standard_error > 0:
+            return found.mean, None
+        half_width = float(special.stdtrit(len(rows) - 1, (1 + level) / 2)) * found.standard_error
+        limits = max(0.0, found.mean - half_width), found.mean + half_width
+        return found.mean, (limits[0], min(float(self._horizon), limits[1]))
+
+    def compare(
+        self, meeting: Meeting, numbers: tuple[int, int], level: float, notes: list[str]
+    ) -> StepsComparison | None:
+        """Which of two policies needs fewer steps; None where that cannot be compared."""
+        _, (n1, n2) = meeting.counts()
+        if any(a * sum(n2) != b * sum(n1) for a, b in zip(n1, n2, strict=True)):
+            notes.append(
+                f"steps of {meeting.first.policy} and {meeting.second.policy} are not compared: "
+                "their rollouts are spread differently over the tasks"
+            )
+            return None
+        sides = list(zip(numbers, meeting.rows, strict=True))
+        means = [self._mean(number, rows) for number, rows in sides]
+        found = time_to_success.restricted_mean_difference(
+            *means, paired=meeting.paired, level=level
         )
-        return None
-    times = [_times(episodes, horizon) for episodes in meeting.episodes]
-    means = [time_to_success.restricted_mean(one) for one in times]
-    found = time_to_success.restricted_mean_difference(*means, paired=meeting.paired, level=level)
-    p_value = time_to_success.log_rank(*times)
-    if found is None or p_value is None:
-        return None
-    return StepsComparison(
-        first_mean=means[0].mean,
-        second_mean=means[1].mean,
-        difference=found.difference,
-        interval=(found.lower, found.upper),
-        log_rank_p_value=p_value,
-        adjusted_log_rank_p_value=p_value,
-    )
+        p_value = time_to_success.log_rank(*(self._times[i].of(rows) for i, rows in sides))
+        if found is None or p_value is None:
+            return None
+        return StepsComparison(
+            first_mean=means[0].mean,
+            second_mean=means[1].mean,
+            difference=found.difference,
+            interval=(found.lower, found.upper),
+            log_rank_p_value=p_value,
+            adjusted_log_rank_p_value=p_value,
+        )
+
+    def _mean(self, number: int, rows: IndexArray) -> RestrictedMean:
+        whole = self._means[number]
+        if len(rows) == len(whole.influence):
+            return replace(whole, influence=whole.influence[rows])
+        return time_to_success.restricted_mean(self._times[number].of(rows))
 
 
-def _times(episodes: Sequence[EpisodeOutcome], horizon: int) -> time_to_success.SuccessTimes:
-    ended = [episode.outcome for episode in episodes]
-    return time_to_success.success_times(ended, _step_counts(episodes), horizon)
+def _times(policy: PolicyOutcomes, horizon: int) -> SuccessTimes:
+    ended = [episode.outcome for episode in policy.episodes]
+    return time_to_success.success_times(ended, _step_counts(policy), horizon)
 
 
-def _step_counts(episodes: Sequence[EpisodeOutcome]) -> list[int]:
-    return [episode.steps for episode in episodes if episode.steps is not None]
+def _step_counts(policy: PolicyOutcomes) -> list[int]:
+    return [episode.steps for episode in policy.episodes if episode.steps is not None]

@@ -31,6 +31,8 @@ class ScoreKind:
     is None where neither way is better for every policy: a setback may be a true one. `tested`
     scores are compared between methods. `places` are where it stands besides the table of all.
     `of_chances`: made from the one chance of success that all seeds give, not seed by seed.
+    `plain` is a name for who has not read the paper; `no_skill` is what somebody gets who knows
+    nothing. `{horizon}` in a meaning is the standard horizon.
     """
 
     name: str
@@ -42,6 +44,26 @@ class ScoreKind:
     tested: bool = False
     places: frozenset[Place] = frozenset()
     of_chances: bool = False
+    plain: str = ""
+    no_skill: float | None = None
+
+    @property
+    def plain_name(self) -> str:
+        return self.plain or self.shown
+
+    @property
+    def is_percent(self) -> bool:
+        """Whether people read it as so many of a hundred: what has a plain name and is a share."""
+        return self.unit == "share" and bool(self.plain)
+
+    def meaning_with(self, horizon: int | None = None) -> str:
+        """What it says, with the standard horizon as a number where that is known.
+
+        >>> SCORES["success"].meaning_with(49)
+        'share of the last frames before a goal that look near (less than 49 steps to go)'
+        """
+        steps = "the standard horizon" if horizon is None else f"{horizon} steps"
+        return self.meaning.replace("{horizon}", steps)
 
     @property
     def digits(self) -> int:
@@ -64,7 +86,8 @@ SCORES: Mapping[str, ScoreKind] = table_of(
     ScoreKind(
         name="success",
         shown="success",
-        meaning="share of the last frames before a goal that look near enough",
+        plain="goals seen as near",
+        meaning="share of the last frames before a goal that look near (less than {horizon} to go)",
         function=lambda p: success_share(p.steps, p.endings, p.horizon, pool=p.pool),
         unit="share",
         better="higher",
@@ -74,7 +97,8 @@ SCORES: Mapping[str, ScoreKind] = table_of(
     ScoreKind(
         name="failure",
         shown="failure",
-        meaning="share of frames of the other episodes that look too far",
+        plain="other episodes seen as far",
+        meaning="share of frames of the other episodes that look far (more than {horizon} to go)",
         function=lambda p: failure_share(p.steps, p.endings, p.horizon, pool=p.pool),
         unit="share",
         better="higher",
@@ -84,7 +108,9 @@ SCORES: Mapping[str, ScoreKind] = table_of(
     ScoreKind(
         name="composite",
         shown="composite",
-        meaning="mean of success and failure",
+        plain="both together",
+        no_skill=0.5,
+        meaning="mean of goals seen as near and other episodes seen as far",
         function=lambda p: composite_share(p.steps, p.endings, p.horizon, pool=p.pool),
         unit="share",
         better="higher",
@@ -94,6 +120,7 @@ SCORES: Mapping[str, ScoreKind] = table_of(
     ScoreKind(
         name="composite_at_threshold",
         shown="composite at threshold",
+        no_skill=0.5,
         meaning="composite at the threshold that was best in training",
         function=composite_at_best,
         unit="share",
@@ -103,6 +130,7 @@ SCORES: Mapping[str, ScoreKind] = table_of(
     ScoreKind(
         name="frame_auroc",
         shown="frame AUROC",
+        no_skill=0.5,
         meaning="chance that a frame of a success looks nearer than one of another episode",
         function=lambda p: frame_separation(p.steps, p.endings, p.horizon),
         unit="share",
@@ -113,6 +141,7 @@ SCORES: Mapping[str, ScoreKind] = table_of(
     ScoreKind(
         name="episode_auroc",
         shown="episode AUROC",
+        no_skill=0.5,
         meaning="chance that a success looks nearer, by its median, than another episode",
         function=lambda p: episode_separation(p.steps, p.endings),
         unit="share",
@@ -212,7 +241,7 @@ def documentation(kinds: Mapping[str, ScoreKind] = SCORES) -> str:
     lines = ["| score | in one sentence | unit | better | tested | in the summary |"]
     lines.append("|---|---|---|---|---|---|")
     lines += [
-        f"| `{kind.name}` | {kind.meaning} | {kind.unit} | {kind.better or 'neither'} | "
+        f"| `{kind.name}` | {kind.meaning_with()} | {kind.unit} | {kind.better or 'neither'} | "
         f"{'yes' if kind.tested else 'no'} | {'yes' if 'summary' in kind.places else 'no'} |"
         for kind in kinds.values()
     ]

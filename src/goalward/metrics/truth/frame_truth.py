@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goalward.errors import GoalwardError
-from goalward.files import written_whole
+from goalward.parquet_files import read_parquet, write_parquet
 from goalward.rollouts.endings import BoolArray, FloatArray, IndexArray
 from goalward.targets.liveness import liveness_value
 
@@ -171,15 +170,14 @@ class FrameTruth:
         )
         told = json.dumps({"cap": self.cap, **(self.made_with or {})}, sort_keys=True)
         table = table.replace_schema_metadata({_METADATA_KEY: told.encode()})
-        with written_whole(Path(path)) as temporary:
-            pq.write_table(table, temporary, compression="zstd")
+        write_parquet(Path(path), table)
 
 
 def read_truth(path: str | Path) -> FrameTruth:
     """A table that `FrameTruth.write` wrote."""
     path = Path(path)
     try:
-        table = pq.read_table(path)
+        table = read_parquet(path)
         metadata = (table.schema.metadata or {}).get(_METADATA_KEY, b"{}")
         made_with = json.loads(metadata)
     except (OSError, ValueError, pa.ArrowException) as error:

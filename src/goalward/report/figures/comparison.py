@@ -3,33 +3,50 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from goalward.looks import GRID_COLOUR, POLICY_COLOURS, TEXT_COLOUR
 from goalward.metrics.comparing.result import Comparison, PolicySummary
+from goalward.metrics.comparing.special_results import PosteriorComparison
 from goalward.metrics.comparing.time_to_success import SuccessCurve
+from goalward.report.figures.glyphs import drawable, fonts_for
 from goalward.report.figures.paper import short_name
+from goalward.report.words.comparison_tables import base_words
 
 # A second mark beside colour, for print and for more policies than colours.
 _STROKES = ("solid", "dashed", "dashdot", "dotted")
-_LONGEST_NAME = 28
+LONGEST_NAME = 28
+CODES_NOTE = "\\u…: letters that no font on this machine has, by their codes"
 
 
 def comparison_figure(comparison: Comparison, curves: Mapping[str, SuccessCurve]) -> Figure:
     """Success rates, best policy on top, and beside them the share of successes by steps.
 
-    Without curves (no steps in the table) the picture is the rates alone.
+    Without curves (no steps in the table) the picture is the rates alone; with a posterior there is
+    one more part, what to believe of each rate.
     """
     ordered = comparison.best_first
-    looks = {policy.policy: _look(number) for number, policy in enumerate(comparison.policies)}
+    looks = {
+        policy.policy: policy_look(number) for number, policy in enumerate(comparison.policies)
+    }
     height = max(3.2, 1.5 + 0.42 * len(ordered))
-    figure = Figure(figsize=(10.5 if curves else 6.0, height), layout="constrained")
-    axes = figure.subplots(1, 2 if curves else 1, squeeze=False)[0]
-    _draw_rates(axes[0], ordered, looks, comparison.level)
-    if curves:
-        _draw_curves(axes[1], ordered, looks, curves, comparison.horizon or 1)
+    names = [policy.policy for policy in ordered]
+    families = fonts_for(names)
+    shown = {name: short_name(drawable(name, families), LONGEST_NAME) for name in names}
+    with rc_context({"font.family": families}):
+        parts = 1 + (comparison.posterior is not None) + bool(curves)
+        figure = Figure(figsize=(1.5 + 4.5 * parts, height), layout="constrained")
+        axes = figure.subplots(1, parts, squeeze=False)[0]
+        _draw_rates(axes[0], ordered, looks, shown, comparison)
+        if comparison.posterior is not None:
+            _draw_beliefs(axes[1], comparison.posterior, looks, shown)
+        if curves:
+            _draw_curves(axes[-1], ordered, looks, shown, curves, comparison.horizon or 1)
+        if any(drawable(name, families) != name for name in names):
+            figure.supxlabel(CODES_NOTE, fontsize=8, color=TEXT_COLOUR)
     return figure
 
 
@@ -37,7 +54,8 @@ def _draw_rates(
     axes: Axes,
     policies: Sequence[PolicySummary],
     looks: Mapping[str, tuple[str, str]],
-    level: float,
+    shown: Mapping[str, str],
+    comparison: Comparison,
 ) -> None:
     for row, policy in enumerate(policies):
         colour = looks[policy.policy][0]
@@ -47,21 +65,53 @@ def _draw_rates(
         # Letters stand in a column of their own, where no interval can reach them.
         axes.text(1.04, row, policy.letters, va="center", fontweight="bold", color=TEXT_COLOUR)
     # Room for the underscores of the name above the count.
-    axes.set_yticks(range(len(policies)), [_shown(p) for p in policies], linespacing=1.4)
+    labels = [f"{shown[p.policy]}\n{_counted(p, comparison)}" for p in policies]
+    axes.set_yticks(range(len(policies)), labels, linespacing=1.4)
     axes.set_ylim(len(policies) - 0.5, -0.5)
     axes.set_xlim(-0.02, 1.02)
     axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
-    axes.set_xlabel(f"success rate, {100 * level:g} % interval")
+    over = base_words(comparison)
+    axes.set_xlabel(f"success rate{over}, {100 * comparison.level:g} % interval")
     axes.set_title(
         "the same letter: cannot be told apart", fontsize=9, loc="right", color=TEXT_COLOUR
     )
-    _plain(axes, grid="x")
+    plain_axes(axes, grid="x")
+
+
+def _draw_beliefs(
+    axes: Axes,
+    posterior: PosteriorComparison,
+    looks: Mapping[str, tuple[str, str]],
+    shown: Mapping[str, str],
+) -> None:
+    for belief in posterior.policies:
+        colour, stroke = looks[belief.policy]
+        num = len(belief.density)
+        rates = [(place + 0.5) / num for place in range(num)]
+        axes.fill_between(rates, belief.density, color=colour, alpha=0.15, linewidth=0)
+        axes.plot(
+            rates,
+            belief.density,
+            color=colour,
+            linestyle=stroke,
+            linewidth=1.6,
+            label=shown[belief.policy],
+        )
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_ylim(bottom=0)
+    axes.set_yticks([])
+    axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
+    axes.set_xlabel("success rate")
+    axes.set_ylabel("how much it is to be believed")
+    axes.legend(loc="best", fontsize=8, frameon=False)
+    plain_axes(axes, grid="x")
 
 
 def _draw_curves(
     axes: Axes,
     policies: Sequence[PolicySummary],
     looks: Mapping[str, tuple[str, str]],
+    shown: Mapping[str, str],
     curves: Mapping[str, SuccessCurve],
     horizon: int,
 ) -> None:
@@ -75,7 +125,7 @@ def _draw_curves(
             color=colour,
             linestyle=stroke,
             linewidth=1.8,
-            label=short_name(policy.policy, _LONGEST_NAME),
+            label=shown[policy.policy],
         )
     axes.set_xlim(0, horizon)
     axes.set_ylim(-0.02, 1.02)
@@ -83,21 +133,23 @@ def _draw_curves(
     axes.set_xlabel("steps")
     axes.set_ylabel("succeeded by then")
     axes.legend(loc="best", fontsize=8, frameon=False)
-    _plain(axes, grid="both")
+    plain_axes(axes, grid="both")
 
 
-def _plain(axes: Axes, grid: Literal["x", "both"]) -> None:
+def plain_axes(axes: Axes, grid: Literal["x", "both"]) -> None:
+    """A quiet grid, no frame."""
     axes.grid(axis=grid, color=GRID_COLOUR, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(colors=TEXT_COLOUR, labelsize=9)
 
 
-def _shown(policy: PolicySummary) -> str:
-    return f"{short_name(policy.policy, _LONGEST_NAME)}\n{policy.successes} of {policy.episodes}"
+def _counted(policy: PolicySummary, comparison: Comparison) -> str:
+    raw = f"{policy.successes} of {policy.episodes}"
+    return raw if comparison.rates_are_raw else f"raw: {raw}"
 
 
-def _look(number: int) -> tuple[str, str]:
+def policy_look(number: int) -> tuple[str, str]:
     """Colour and stroke of the policy that stands at this place in the table."""
     again, index = divmod(number, len(POLICY_COLOURS))
     return POLICY_COLOURS[index], _STROKES[again % len(_STROKES)]

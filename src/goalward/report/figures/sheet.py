@@ -223,13 +223,13 @@ def _size(event: Event) -> float:
     if event.kind is EventKind.NO_RETURN:
         return float("inf")
     if event.kind is EventKind.STALL:
-        return float(event.end - event.start)
+        return event.size
     return abs(event.steps_after - event.steps_before)
 
 
 def _label(event: Event) -> str:
     word = EVENT_LOOKS[event.kind].short
-    return f"{word} {event.end - event.start} frames" if event.kind is EventKind.STALL else word
+    return f"{word} {event.size:.0f} frames" if event.kind is EventKind.STALL else word
 
 
 # ---- frames and truth ---------------------------------------------------------------------------

@@ -14,7 +14,7 @@ SITE = Path(__file__).parent / "site"
 def write_assets(folder: Path) -> None:
     """Copy them into a report; the chart library comes from where Python has it."""
     for source in sorted(SITE.iterdir()):
-        place = folder if source.name == INDEX else folder / "assets"
+        place = folder if source.suffix == ".html" else folder / "assets"
         write_text(place / source.name, source.read_text(encoding="utf-8"))
     library = _chart_library()
     copy = folder / "assets" / library.name

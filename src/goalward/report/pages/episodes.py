@@ -11,8 +11,11 @@ from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.report.figures.sheet import known_values
 from goalward.report.pages.numbers import number
 from goalward.rollouts.endings import Endings
+from goalward.rollouts.episode import Episode
+from goalward.rollouts.signals import Signal
 from goalward.runs.curves import Curves
 from goalward.runs.run import Run
+from goalward.values.event_rules import EventRules, smoothed
 from goalward.values.events import Event, EventKind, event_course, largest
 
 FloatArray = npt.NDArray[np.floating]
@@ -41,7 +44,9 @@ def table_rows(run: Run, curves: Curves) -> list[dict[str, Any]]:
                 "frames": episode.num_frames,
                 "held_out": episode.held_out,
                 "setback": _size(largest(events, EventKind.SETBACK)),
+                "setback_frame": _frame(largest(events, EventKind.SETBACK)),
                 "stall": _size(largest(events, EventKind.STALL)),
+                "stall_frame": _frame(largest(events, EventKind.STALL)),
                 # null: never.
                 "final_steps": number(round(final, 1)),
                 "disagreement": number(float(part.spread.mean())) if has_spread else None,
@@ -74,6 +79,8 @@ def episode_curves(
     return {
         "position": position,
         "curves": [_curve(one.part(frames)) for one in curves],
+        "smoothed": _smoothed(run, frames),
+        "chances": _chances(run, frames),
         "events": [_event(event, run.time_limit) for event in run.events[episode.id]],
         "truth": [
             {
@@ -101,6 +108,66 @@ def _line(mean: FloatArray, by_seed: FloatArray) -> dict[str, list[int]]:
     return line
 
 
+def _smoothed(run: Run, frames: slice) -> list[int]:
+    """The steps to go that events are found in, in tenths: what their numbers can be read off.
+
+    The mean over seeds, cut at the longest episode, smoothed (docs/events.md).
+    """
+    steps = np.clip(run.values.steps(run.method)[:, frames].astype(np.float64), 0, run.time_limit)
+    mean = steps.mean(axis=0, keepdims=True)
+    curve = smoothed(mean, float(run.time_limit), EventRules().window)[0]
+    return np.diff(np.rint(10 * curve).astype(np.int64), prepend=0).tolist()
+
+
+def _chances(run: Run, frames: slice) -> dict[str, Any] | None:
+    """The chance of success within half the standard horizon, all and twice of it, in thousandths.
+
+    Of the method that speaks for the policy; None where it says none.
+    """
+    if not run.chances.says_chances(run.method):
+        return None
+    horizon = run.scores.standard_horizon
+    within = [max(horizon // 2, 1), horizon, 2 * horizon]
+    lines = [run.chances.within_steps(run.method, steps)[frames] for steps in within]
+    return {
+        "within": within,
+        "lines": [
+            np.diff(np.rint(1000 * line).astype(np.int64), prepend=0).tolist() for line in lines
+        ],
+    }
+
+
+def signal_lines(episode: Episode) -> list[dict[str, Any]]:
+    """States and actions as traces: a character per frame, from `low` ("!") to `high` ("~").
+
+    93 steps from the least to the most are more than a trace shows, and small. A frame that has no
+    number is a space.
+    """
+    return [_trace(signal) for signal in episode.signals]
+
+
+_FIRST, _LEVELS = ord("!"), 93
+
+
+def _trace(signal: Signal) -> dict[str, Any]:
+    """
+    >>> _trace(Signal("grip", np.array([0.0, 1.0, np.nan, 0.5], dtype=np.float32)))["line"]
+    '!~ P'
+    """
+    values = signal.values.astype(np.float64)
+    known = np.isfinite(values)
+    low, high = (values[known].min(), values[known].max()) if known.any() else (0.0, 0.0)
+    part = (values - low) / (high - low) if high > low else np.zeros_like(values)
+    levels = np.where(known, np.rint(np.nan_to_num(part) * _LEVELS) + _FIRST, ord(" "))
+    return {
+        "name": signal.name,
+        "is_action": signal.is_action,
+        "low": number(float(low)),
+        "high": number(float(high)),
+        "line": "".join(map(chr, levels.astype(np.int64).tolist())),
+    }
+
+
 def _event(event: Event, ceiling: float) -> dict[str, Any]:
     return {
         "kind": event.kind,
@@ -108,6 +175,7 @@ def _event(event: Event, ceiling: float) -> dict[str, Any]:
         "start": event.start,
         "end": event.end,
         "words": event_course(event, ceiling),
+        "over": f"over frames {event.start} to {event.end}" if event.end > event.start else "",
         "agreement": number(event.agreement),
     }
 
@@ -128,6 +196,10 @@ def _spark(values: FloatArray) -> list[int]:
         pairs = [sorted({int(part.argmin()), int(part.argmax())}) for part in parts]
         values = np.concatenate([part[pair] for part, pair in zip(parts, pairs, strict=True)])
     return np.rint((values + 1) / 2 * SPARK_SCALE).astype(np.int64).tolist()
+
+
+def _frame(event: Event | None) -> int | None:
+    return None if event is None else event.frame
 
 
 def _size(event: Event | None) -> float | None:

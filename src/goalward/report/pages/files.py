@@ -1,23 +1,28 @@
 """A report on disk: its index.html opens in any browser, without a server and a network."""
 
 import hashlib
-import json
 import logging
 import re
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-import goalward
+from goalward.code_version import code_digest
 from goalward.errors import GoalwardError, RolloutError, argument
-from goalward.files import check_folder, write_text
+from goalward.files import check_folder
+from goalward.leftovers import sweep
+from goalward.locks import alone_in
 from goalward.looks import EVENT_LOOKS
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.progress import OnProgress, progress_bar, unheard
 from goalward.report.figures.sheet import write_sheet
 from goalward.report.pages.assets import INDEX, SITE, write_assets
-from goalward.report.pages.episodes import SPARK_SCALE, VALUE_SCALE, episode_curves, table_rows
+from goalward.report.pages.episodes import (
+    SPARK_SCALE,
+    VALUE_SCALE,
+    episode_curves,
+    signal_lines,
+    table_rows,
+)
 from goalward.report.pages.front import front_page
 from goalward.report.pages.media import (
     EpisodeMedia,
@@ -25,15 +30,19 @@ from goalward.report.pages.media import (
     videos_in_order,
     write_thumbs,
 )
+from goalward.report.pages.scripts import is_whole, write_script
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.video.browser import DEFAULT_FPS
+from goalward.run_folder import RunFolder
 from goalward.runs.run import Run
-from goalward.runs.stored import open_run
+from goalward.runs.stored import check_run_folder, open_run
 from goalward.values.events import EVENTS_OF, EventKind
 
 _log = logging.getLogger("goalward.report")
 
 _LOWEST_VIDEO = 16
+# All that turns a run into pages.
+_ROOMS = ("rollouts", "targets", "training", "values", "metrics", "runs", "report")
 _KEY = re.compile(rb'"key":"([0-9a-f]{32})"')
 _EPISODE_FILE = re.compile(r"[0-9]{6,}\.js")
 
@@ -59,28 +68,33 @@ def write_report(
         raise GoalwardError(
             f"{argument('max_height')} must be at least {_LOWEST_VIDEO} pixels, got {max_height}"
         )
-    run = run if isinstance(run, Run) else open_run(run)
-    rollouts = None
-    try:
-        with progress_bar("reading", is_shown=progress) as update:
-            rollouts = run.read_rollouts(data, update)
-    except GoalwardError as error:
-        if data is not None:
-            raise
-        moved = f"; give {argument('data')} if the rollouts lie elsewhere"
-        _log.warning("no pictures: %s%s", error, moved if run.settings.data.path else "")
-    folder = run.folder.report if out is None else Path(out)
-    truth = run.read_truth(data)
-    with progress_bar("report", unit="episodes", is_shown=progress) as update:
-        return write_pages(
-            run,
-            rollouts,
-            folder,
-            truth=truth,
-            videos=videos,
-            max_height=max_height,
-            on_progress=update,
-        )
+    here = run.folder if isinstance(run, Run) else RunFolder(Path(run))
+    if not isinstance(run, Run):
+        check_run_folder(here)
+    # A report inside a run is of its files as they are: nobody may be making others.
+    with alone_in(here.path if out is None else Path(out)):
+        run = run if isinstance(run, Run) else open_run(run)
+        rollouts = None
+        try:
+            with progress_bar("reading", is_shown=progress) as update:
+                rollouts = run.read_rollouts(data, update)
+        except GoalwardError as error:
+            if data is not None:
+                raise
+            moved = f"; give {argument('data')} if the rollouts lie elsewhere"
+            _log.warning("no pictures: %s%s", error, moved if run.settings.data.path else "")
+        folder = run.folder.report if out is None else Path(out)
+        truth = run.read_truth(data)
+        with progress_bar("report", unit="episodes", is_shown=progress) as update:
+            return write_pages(
+                run,
+                rollouts,
+                folder,
+                truth=truth,
+                videos=videos,
+                max_height=max_height,
+                on_progress=update,
+            )
 
 
 def write_pages(
@@ -103,6 +117,7 @@ def write_pages(
     if rollouts is not None and rollouts.ids != tuple(episode.id for episode in run.episodes):
         raise GoalwardError(f"{run.folder.path}: the rollouts are not those of the run")
     check_folder(folder)
+    sweep(folder, below=True)
     site = _Site(run, rollouts, folder, truth)
     is_same = site.write_pages()
     if rollouts is not None or not is_same:
@@ -121,7 +136,7 @@ class _Site:
         self.folder = folder
         self.truth = truth
         self.curves = [run.curves(method) for method in run.values.methods]
-        self.front = front_page(run)
+        self.front = front_page(run, rollouts)
         self.rows = table_rows(run, self.curves[0])
         self.watch = run.scores.policy.watch_first
         self.media = [EpisodeMedia()] * len(run.episodes)
@@ -133,9 +148,10 @@ class _Site:
 
         Then its pictures stay until there are new ones.
         """
-        is_same = _key_in(self.folder / "data" / "run.js") == self.key
+        numbers = self.folder / "data" / "run.js"
+        is_same = is_whole(numbers) and _key_in(numbers) == self.key
         for position in range(len(self.run.episodes)):
-            if not (is_same and self._episode_file(position).is_file()):
+            if not (is_same and is_whole(self._episode_file(position))):
                 self._write_episode(position)
         if not is_same:
             self._write_run()
@@ -211,10 +227,11 @@ class _Site:
             "fps": media.fps,
             "cameras": [asdict(camera) for camera in media.cameras],
             "sheet": self.sheets.get(position, []),
+            "signals": [] if self.rollouts is None else signal_lines(self.rollouts[position]),
         }
         for event in content["events"]:
             event["thumb"] = media.thumbs.get(event["frame"])
-        write_text(self._episode_file(position), script_text("episode", content))
+        write_script(self._episode_file(position), "episode", content)
 
     def _write_run(self) -> None:
         content = {
@@ -236,30 +253,16 @@ class _Site:
                 for kind in EventKind
             },
             "episodes": self.rows,
+            "run_name": self.run.folder.path.name,
             "discount": self.run.discount,
             "time_limit": self.run.time_limit,
             "value_scale": VALUE_SCALE,
             "spark_scale": SPARK_SCALE,
         }
-        write_text(self.folder / "data" / "run.js", script_text("run", content))
+        write_script(self.folder / "data" / "run.js", "run", content)
 
     def _episode_file(self, position: int) -> Path:
         return self.folder / "data" / "episodes" / f"{position:06d}.js"
-
-
-def script_text(kind: str, content: Mapping[str, Any]) -> str:
-    """A script that hands JSON to the page, which a page from disk may not fetch.
-
-    No name can end the script or begin markup: what could is written as an escape, and so is all
-    that is not ASCII (U+2028 ends a line of JavaScript, but not a string of JSON).
-
-    >>> script_text("run", {"id": "</script>é"})
-    'goalward.receive("run",{"id":"\\\\u003c/script\\\\u003e\\\\u00e9"});\\n'
-    """
-    text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return f'goalward.receive("{kind}",{text});\n'
 
 
 def _key_of(run: Run, truth: FrameTruth | None) -> str:
@@ -267,11 +270,10 @@ def _key_of(run: Run, truth: FrameTruth | None) -> str:
 
     Also on all that turns a run into pages: a newer page would not understand older numbers.
     """
-    digest = hashlib.blake2b(goalward.__version__.encode(), digest_size=16)
-    own, room = run.folder, Path(__file__).parent.parent
+    digest = hashlib.blake2b(code_digest(*_ROOMS).encode(), digest_size=16)
+    own = run.folder
     numbers = (own.config, own.episodes, own.values, own.scores, own.events, own.training_log)
-    sources = sorted((*room.rglob("*.py"), *SITE.iterdir()))
-    for path in (*sources, *(path for path in numbers if path.is_file())):
+    for path in (*sorted(SITE.iterdir()), *(path for path in numbers if path.is_file())):
         digest.update(path.name.encode() + hashlib.blake2b(path.read_bytes()).digest())
     if truth is not None:
         digest.update(repr((truth.episode_ids, truth.cap)).encode())

@@ -3,59 +3,83 @@
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from goalward.metrics.evaluation_scores import EvaluationScores
 from goalward.metrics.more_time import ON_ITS_WAY_FROM, STUCK_UP_TO
 from goalward.metrics.scores.calibration import Calibration
 from goalward.metrics.scores.table import SCORES
+from goalward.metrics.trust import caution_words
 from goalward.metrics.truth.card import TruthCard
 from goalward.metrics.truth.errors import TruthError
 from goalward.metrics.truth.known_frames import ALL
 from goalward.report.pages.colours import page_colours
+from goalward.report.pages.data_sheet import citation, data_sheet, starts_of
 from goalward.report.pages.numbers import estimate, number, share
 from goalward.report.pages.training import training_stages
+from goalward.report.words.next_steps import next_step_words
 from goalward.report.words.rendering import page_sections, page_spans
 from goalward.report.words.summary import summary_document
-from goalward.report.words.tables import card_cell, column_name, letters_of
+from goalward.report.words.tables import column_name
 from goalward.report.words.tasks import values_words
-from goalward.report.words.time_outs import late_ids, silence_about_time_outs
+from goalward.report.words.time_outs import late_ids, needed_words, silence_about_time_outs
+from goalward.report.words.trust import trust_answer
+from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
 from goalward.runs.codec import settings_text
+from goalward.runs.next_steps import NextStep
 from goalward.runs.run import Run
 
 # A page is read on a screen, beside error bars: more decimals than these are noise.
 _MOST_DIGITS = 2
 
 
-def front_page(run: Run) -> dict[str, Any]:
-    """All of the front page as JSON; what is not known is null, with a reason beside it."""
+def front_page(run: Run, rollouts: Rollouts | None = None) -> dict[str, Any]:
+    """All of the front page as JSON; what is not known is null, with a reason beside it.
+
+    `rollouts` are those of the run, where they are at hand: they know how episodes began.
+    """
     document, scores, data = summary_document(run), run.scores, run.settings.data
     left_out = [f"Episode {one.episode_id} was left out: {one.reason}" for one in data.left_out]
     has_log = run.folder.training_log.is_file()
     return {
         "policy": run.policy,
         "answer": _answer(run),
+        "trust": asdict(trust_answer(run.trust))
+        | {"grade": run.trust.grade, "caution": caution_words(run.trust)},
+        "next": [_next(step, run) for step in run.next_steps],
         "doubts": [page_spans(found.words) for found in document.paragraphs("doubt")],
         "sections": page_sections(document),
         "warnings": [*left_out, *data.warnings],
         "tasks": _tasks(run),
-        "methods": _methods(scores),
+        "starts": None if rollouts is None else starts_of(rollouts),
+        "data_sheet": data_sheet(run, rollouts),
+        "cite": citation(run),
+        "methods": _methods(run),
         "scores": [
             {
                 "key": name,
                 "name": kind.shown,
                 "heading": column_name(kind),
-                "meaning": kind.meaning,
+                "plain": kind.plain_name,
+                "meaning": kind.meaning_with(scores.standard_horizon),
+                "is_percent": kind.is_percent,
+                "no_skill": kind.no_skill,
                 "digits": min(kind.digits, _MOST_DIGITS),
                 "is_main": "paper" in kind.places,
             }
             for name, kind in SCORES.items()
         ],
-        "truth": None if run.truth is None else _truth(run.truth),
+        "truth": None if run.truth is None else _truth(run, run.truth),
         "standard_horizon": scores.standard_horizon,
         "num_held_out": scores.num_held_out,
         "num_seeds": scores.num_seeds,
         "training": training_stages(run.training_log()) if has_log else [],
-        "made_by": {name: text for name, text in asdict(run.settings.made_by).items() if text},
+        "made_by": {
+            name: text
+            for name, text in asdict(run.settings.made_by).items()
+            if text and name != "packages"
+        },
         "config": settings_text(run.settings),
     }
 
@@ -71,8 +95,11 @@ def _answer(run: Run) -> dict[str, Any]:
             Outcome.FAILURE: policy.num_failure,
         },
         "silence": silence_about_time_outs(run),
+        "saying": run.time_outs.saying,
         "more_time": estimate(more.twice.rate, more.twice.rate_interval),
-        "share": estimate(more.twice.share, more.twice.share_interval),
+        "share": estimate(run.time_outs.share, run.time_outs.share_interval),
+        "doubtful": None if run.time_outs.doubtful is None else run.time_outs.doubtful.value,
+        "needed": needed_words(run),
         "late": {str(verdict): ids for verdict, ids in late_ids(run).items()},
         "verdicts": {"on_its_way_from": ON_ITS_WAY_FROM, "stuck_up_to": STUCK_UP_TO},
         "steps": {
@@ -81,6 +108,17 @@ def _answer(run: Run) -> dict[str, Any]:
             "three_quarters": number(steps.three_quarters.value),
             "reason": steps.median.reason,
         },
+    }
+
+
+def _next(step: NextStep, run: Run) -> dict[str, Any]:
+    """A step in words; names of episodes among them are links on the page."""
+    return {
+        "kind": step.kind,
+        "spans": page_spans(next_step_words(step, run)),
+        "episodes": step.episodes,
+        "frame": step.frame,
+        "command": step.command,
     }
 
 
@@ -110,8 +148,8 @@ def _tasks(run: Run) -> list[dict[str, Any]]:
 # ---- the methods -----------------------------------------------------------------------------
 
 
-def _methods(scores: EvaluationScores) -> list[dict[str, Any]]:
-    letters = {name: _letters(scores, name) for name in SCORES}
+def _methods(run: Run) -> list[dict[str, Any]]:
+    scores = run.scores
     return [
         {
             "name": method,
@@ -121,44 +159,68 @@ def _methods(scores: EvaluationScores) -> list[dict[str, Any]]:
                 | {
                     "sd": number(row.over_seeds.standard_deviation.value),
                     "seeds": [number(score.value) for score in row.by_seed],
-                    "letters": letters[name].get(method, ""),
+                    "better_than": _better_than(scores, method, name),
                 }
                 for name, row in scores.cards[method].items()
             },
+            "says_chances": run.chances.says_chances(method),
             "calibration": _calibration(scores.calibration[method]),
         }
         for method, colours in zip(scores.methods, page_colours(scores.methods), strict=True)
     ]
 
 
-def _letters(scores: EvaluationScores, name: str) -> dict[str, str]:
-    """Methods without a common letter differ, as in the tables."""
-    if name not in scores.tests:
-        return {}
-    cells = {method: card_cell(card[name], SCORES[name]) for method, card in scores.cards.items()}
-    return letters_of(cells, scores.tests[name], SCORES[name].better)
+def _better_than(scores: EvaluationScores, method: str, name: str) -> list[str] | None:
+    """The methods that this one is better than by more than seeds explain; None: not tested."""
+    tests, better = scores.tests.get(name), SCORES[name].better
+    if tests is None or method not in tests.names:
+        return None
+    sign = -1 if better == "lower" else 1
 
+    def mean(one: str) -> float:
+        return sign * (scores.cards[one][name].over_seeds.mean.value or 0.0)
 
-def _calibration(found: Calibration) -> list[dict[str, Any]]:
+    others = [other for other in tests.names if other != method]
     return [
-        {
-            "predicted": number(one.predicted),
-            "observed": number(one.observed),
-            "low": number(one.observed_interval.low),
-            "high": number(one.observed_interval.high),
-            "num_frames": one.num_frames,
-        }
-        for one in found.bins
+        other
+        for other in others
+        if tests.pair(method, other).differs and mean(method) > mean(other)
     ]
+
+
+def _calibration(found: Calibration) -> dict[str, Any]:
+    """Chances against what came, in bins; how far off they are, and how much they say at all."""
+    return {
+        "bins": [
+            {
+                "from": one.edges[0],
+                "to": one.edges[1],
+                "predicted": number(one.predicted),
+                "observed": number(one.observed),
+                "low": number(one.observed_interval.low),
+                "high": number(one.observed_interval.high),
+                "num_frames": one.num_frames,
+                "num_episodes": one.num_episodes,
+            }
+            for one in found.bins
+        ],
+        "num_frames": found.num_frames,
+        "reason": found.brier.reason,
+        "brier": number(found.brier.value),
+        "reliability": number(found.reliability.value),
+        "resolution": number(found.resolution.value),
+        "uncertainty": number(found.uncertainty.value),
+    }
 
 
 # ---- the truth -------------------------------------------------------------------------------
 
 
-def _truth(card: TruthCard) -> dict[str, Any]:
+def _truth(run: Run, card: TruthCard) -> dict[str, Any]:
     """How far each method is from what a simulator measured, by group of frames."""
     groups = [group for group in (ALL, *Outcome) if group in card.groups]
     return {
+        "frames": _true_frames(run, card),
         "groups": [
             {"name": group, "noise": number(card.groups[group].noise.value)} for group in groups
         ],
@@ -169,6 +231,23 @@ def _truth(card: TruthCard) -> dict[str, Any]:
             }
             for name, method in card.methods.items()
         ],
+    }
+
+
+def _true_frames(run: Run, card: TruthCard) -> dict[str, list[Any]]:
+    """Frame by frame: what the speaking method said, at the time and in hindsight, and the truth.
+
+    The truth is the mean over the futures of a frame; both curves are means over seeds.
+    """
+    known, curves = card.known, run.curves()
+    starts = np.concatenate([[0], run.values.episode_ends[:-1]])
+    return {
+        "episode": known.episode.tolist(),
+        "frame": (known.position - starts[known.episode]).tolist(),
+        "outcome": list(known.outcome),
+        "truth": [number(value) for value in card.true_value.mean.tolist()],
+        "now": [number(value) for value in curves.value[known.position].tolist()],
+        "hindsight": [number(value) for value in curves.hindsight[known.position].tolist()],
     }
 
 

@@ -3,7 +3,6 @@
 import os
 import re
 import threading
-import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -31,10 +30,6 @@ _MOST_IN_THUMB = 3
 _MOST_THREADS = 8
 _NAMES = r"([0-9a-f]{32}\.mp4|[0-9a-f]{32}_[0-9]+\.jpg|[0-9]{6,}_[0-9a-f]{8}\.(png|svg|pdf))"
 _OURS = re.compile(_NAMES)
-# What a process that was killed had begun to write (`files.written_whole`).
-_BEGUN = re.compile(rf"\.{_NAMES}\.\w+\.\w+")
-# No picture takes this many seconds: nobody is writing there any more.
-_ABANDONED_AFTER = 3600
 
 
 @dataclass(frozen=True)
@@ -142,16 +137,8 @@ def remove_unused(folder: Path, used: Collection[str]) -> None:
     """Delete videos and pictures of an earlier report that nothing shows any more."""
     for room in ("videos", "thumbs", "sheets"):
         for file in sorted((folder / room).glob("*")):
-            is_unused = _OURS.fullmatch(file.name) and f"{room}/{file.name}" not in used
-            if is_unused or (_BEGUN.fullmatch(file.name) and _is_abandoned(file)):
+            if _OURS.fullmatch(file.name) and f"{room}/{file.name}" not in used:
                 try:
                     file.unlink(missing_ok=True)
                 except OSError as error:
                     raise GoalwardError(f"{file}: cannot be removed ({error.strerror})") from error
-
-
-def _is_abandoned(file: Path) -> bool:
-    try:
-        return time.time() - file.stat().st_mtime > _ABANDONED_AFTER
-    except FileNotFoundError:
-        return False

@@ -2,15 +2,12 @@
 that are not allowed to read the disk."""
 
 import errno
+import json
 import os
 import re
 import socketserver
-import stat
 import sys
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.message import Message
-from email.utils import format_datetime
+import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,6 +15,8 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote_to_bytes
 
 from goalward.errors import GoalwardError
+from goalward.report.pages.file_parts import FileState, wanted_bytes
+from goalward.runs.notes import keep_note, note_of, read_notes
 
 ADDRESS = "127.0.0.1"
 INDEX = "index.html"
@@ -53,7 +52,10 @@ _HEADERS = {
     "Cache-Control": "no-cache",
 }
 
-_RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))", re.ASCII | re.IGNORECASE)
+# Through a tunnel the port is another one; a page elsewhere cannot have one of these names.
+_OWN_HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
+_NOTES = "/notes.json"
+_LONGEST_NOTE = 64 * 1024
 _SILENCE_S = 60
 
 
@@ -62,17 +64,20 @@ class PageServer(ThreadingHTTPServer):
 
     Port 0 is any that is free. Files outside the folder cannot be read: not by `..` in any
     spelling, not through links, nor are there lists of files, files that start with a dot, or
-    answers to a page elsewhere that calls this address by another name.
+    answers to a page elsewhere that calls this address by another name. `notes` is the file where
+    notes that a reader takes on the page are kept; without one nothing can be written.
     """
 
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(self, folder: Path, port: int = 0) -> None:
+    def __init__(self, folder: Path, port: int = 0, notes: Path | None = None) -> None:
         if not 0 <= port <= 65535:
             raise GoalwardError(f"a port is a number from 0 to 65535, got {port}")
         self.folder = folder.resolve()
+        self.notes = notes
+        self.writing = threading.Lock()
         try:
             super().__init__((ADDRESS, port), _Answer)
         except OSError as error:
@@ -81,10 +86,6 @@ class PageServer(ThreadingHTTPServer):
             else:
                 text = f"cannot be used ({error.strerror})"
             raise GoalwardError(f"port {port} {text}") from error
-        names = (ADDRESS, "localhost", "[::1]")
-        self.hosts = {f"{name}:{self.server_port}" for name in names}
-        if self.server_port == 80:
-            self.hosts.update(names)
 
     @property
     def url(self) -> str:
@@ -138,55 +139,6 @@ def _is_visible(name: str) -> bool:
     return name != "" and name[0] != "." and name.isprintable() and not set(name) & set("\\:")
 
 
-@dataclass(frozen=True)
-class _State:
-    """A file at the moment it was opened."""
-
-    size: int
-    tag: str
-    changed: str
-
-    @classmethod
-    def of(cls, file: BinaryIO) -> "_State":
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError("no regular file")
-        changed = datetime.fromtimestamp(int(status.st_mtime), UTC)
-        tag = f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
-        return cls(status.st_size, tag, format_datetime(changed, usegmt=True))
-
-    def is_known(self, headers: Message) -> bool:
-        """Whether the browser has this very file already."""
-        tags = headers.get("If-None-Match")
-        if tags is not None:
-            known = {tag.strip().removeprefix("W/") for tag in tags.split(",")}
-            return self.tag in known or "*" in known
-        return headers.get("If-Modified-Since") == self.changed
-
-
-def wanted_bytes(header: str | None, size: int) -> range | None:
-    """The part of a file that a Range header asks for; None means all of it.
-
-    Several parts at once, and what is no range, give all of it, as the standard allows
-    (RFC 9110, 14.2). An empty range: there is nothing where the header points.
-
-    >>> wanted_bytes("bytes=10-19", 100), wanted_bytes("bytes=-1", 100)
-    (range(10, 20), range(99, 100))
-    >>> wanted_bytes("bytes=100-", 100)
-    range(100, 100)
-    """
-    match = _RANGE.fullmatch(header.strip()) if header else None
-    if match is None:
-        return None
-    first, last, num_last = match.groups()
-    if num_last is not None:
-        return range(max(0, size - int(num_last)), size)
-    if last and int(last) < int(first):
-        return None
-    stop = min(size, int(last) + 1) if last else size
-    return range(min(int(first), stop), stop)
-
-
 class _Answer(BaseHTTPRequestHandler):
     """One connection."""
 
@@ -203,8 +155,65 @@ class _Answer(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._answer(with_content=False)
 
+    def do_POST(self) -> None:
+        """A note on an episode, from a page that came from here."""
+        if not self._is_acceptable():
+            return
+        if self.server.notes is None or self.path != _NOTES:
+            self.send_error(HTTPStatus.METHOD_NOT_ALLOWED)
+        elif not self._is_from_here():
+            self.send_error(HTTPStatus.FORBIDDEN)
+        else:
+            self._keep_note(self.server.notes)
+        # What was not read of a refused request would be taken for the next one.
+        self.close_connection = True
+
+    def _is_from_here(self) -> bool:
+        """A page elsewhere can send a form here, but neither with this type nor this origin."""
+        host = (self.headers.get("Host") or "").strip()
+        is_json = self.headers.get_content_type() == "application/json"
+        return is_json and self.headers.get("Origin") == f"http://{host}"
+
+    def _keep_note(self, path: Path) -> None:
+        length = self.headers.get("Content-Length", "")
+        if not re.fullmatch("[0-9]{1,9}", length, re.ASCII) or int(length) > _LONGEST_NOTE:
+            self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return
+        try:
+            told = json.loads(self.rfile.read(int(length)))
+            episode, note = told["episode"], note_of(told)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            self.send_error(HTTPStatus.BAD_REQUEST)
+            return
+        try:
+            with self.server.writing:
+                keep_note(path, str(episode), note)
+        except (GoalwardError, OSError):
+            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR)
+            return
+        self.send_response(HTTPStatus.NO_CONTENT)
+        self.end_headers()
+
+    def _send_notes(self, path: Path, with_content: bool) -> None:
+        try:
+            found = read_notes(path)
+        except GoalwardError:
+            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR)
+            return
+        content = json.dumps({name: note.as_json() for name, note in found.items()}).encode()
+        self.send_response(HTTPStatus.OK)
+        about = {"Content-Type": MEDIA_TYPES[".json"], "Content-Length": str(len(content))}
+        for name, value in (about | {"X-Goalward-Notes": "kept"}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        if with_content:
+            self.wfile.write(content)
+
     def _answer(self, *, with_content: bool) -> None:
         if not self._is_acceptable():
+            return
+        if self.path == _NOTES and self.server.notes is not None:
+            self._send_notes(self.server.notes, with_content)
             return
         found = file_below(self.server.folder, self.path)
         try:
@@ -226,10 +235,12 @@ class _Answer(BaseHTTPRequestHandler):
         is served here.
         """
         hosts = self.headers.get_all("Host", [])
-        if len(hosts) != 1 or hosts[0].strip().lower() not in self.server.hosts:
+        if len(hosts) != 1 or not _OWN_HOST.fullmatch(hosts[0].strip()):
             explain = f"This is {self.server.url} and has no other address."
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST, explain=explain)
-        elif "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
+        elif "Transfer-Encoding" in self.headers or (
+            "Content-Length" in self.headers and self.command != "POST"
+        ):
             self.send_error(HTTPStatus.BAD_REQUEST)
         else:
             return True
@@ -237,7 +248,7 @@ class _Answer(BaseHTTPRequestHandler):
 
     def _send(self, file: BinaryIO, media_type: str, with_content: bool) -> None:
         try:
-            state = _State.of(file)
+            state = FileState.of(file)
         except OSError:
             self.send_error(HTTPStatus.NOT_FOUND)
             return
@@ -266,7 +277,7 @@ class _Answer(BaseHTTPRequestHandler):
             if num_sent != len(part):
                 self.close_connection = True  # the file was cut while it was sent
 
-    def _send_head(self, status: HTTPStatus, state: _State, headers: dict[str, str]) -> None:
+    def _send_head(self, status: HTTPStatus, state: FileState, headers: dict[str, str]) -> None:
         self.send_response(status)
         for name, value in ({"ETag": state.tag, "Last-Modified": state.changed} | headers).items():
             self.send_header(name, value)

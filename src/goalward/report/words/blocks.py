@@ -12,8 +12,9 @@ from typing import Literal
 from goalward.report.words.tables import Table
 
 Style = Literal["", "strong", "em", "code"]
-# What a paragraph is there for: to answer a question, to take an answer back, or to explain.
-Role = Literal["answer", "doubt", "text"]
+# What a paragraph is there for: to answer a question, to take an answer back, to warn beside what
+# values say elsewhere, or to explain.
+Role = Literal["answer", "doubt", "caution", "text"]
 
 
 @dataclass(frozen=True)

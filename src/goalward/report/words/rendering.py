@@ -136,7 +136,7 @@ def _line(shown: "RenderableType", console: "Console", style: str = "") -> None:
 def _terminal_lines(block: Block) -> list["RenderableType"]:
     match block:
         case Paragraph(words, role):
-            return [_styled(words, "yellow" if role == "doubt" else "")]
+            return [_styled(words, "yellow" if role in ("doubt", "caution") else "")]
         case Bullets(items):
             return [_styled((Span("- "), *item), "") for item in items]
         case Table():

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from goalward.looks import EVENT_LOOKS
 from goalward.metrics.scores.card import CardRow
-from goalward.metrics.scores.table import scores_shown
-from goalward.metrics.trust import trust_words
+from goalward.metrics.scores.table import ScoreKind, scores_shown
+from goalward.metrics.trust import caution_words, trust_words
 from goalward.report.words.blocks import (
     Block,
     Bullets,
@@ -21,11 +21,14 @@ from goalward.report.words.blocks import (
     spans,
     strong,
 )
+from goalward.report.words.familiarity import familiarity_paragraph
 from goalward.report.words.hindsight import hindsight_paragraph
+from goalward.report.words.next_steps import next_blocks
 from goalward.report.words.rendering import markdown
-from goalward.report.words.shares import rate_words
+from goalward.report.words.shares import percent, rate_words
 from goalward.report.words.tasks import shown_task, task_section, value_functions_words
 from goalward.report.words.time_outs import time_out_blocks
+from goalward.report.words.trust import TRUST_TITLE, trust_answer
 from goalward.report.words.truth import truth_paragraphs
 from goalward.rollouts.findings import counted, some_of
 from goalward.runs.run import Run
@@ -42,6 +45,7 @@ def summary_document(run: Run) -> Document:
     by_task = task_section(run)
     sections = [
         Section("", tuple(_policy_blocks(run)), "policy"),
+        Section("Next", tuple(next_blocks(run)), "next"),
         *([] if by_task is None else [by_task]),
         Section("Watch these first", tuple(_watch_blocks(run)), "watch"),
         Section("How far the values can be trusted", tuple(_trust_blocks(run)), "trust"),
@@ -72,7 +76,7 @@ def _policy_blocks(run: Run) -> list[Block]:
             f"{steps.quarter.value:.0f} to {steps.three_quarters.value:.0f}."
         )
     blocks.append(paragraph(strong("Steps to success"), told, role="answer"))
-    blocks += time_out_blocks(run)
+    blocks += [*time_out_blocks(run), _trust_paragraph(run)]
     tasks = {episode.task for episode in run.episodes}
     if len(tasks) > 1:
         blocks.append(
@@ -84,6 +88,11 @@ def _policy_blocks(run: Run) -> list[Block]:
     return blocks
 
 
+def _trust_paragraph(run: Run) -> Paragraph:
+    answer = trust_answer(run.trust)
+    return paragraph(strong(TRUST_TITLE), f" {answer.word}. {answer.why}", role="answer")
+
+
 # ---- where to look ------------------------------------------------------------------------------
 
 
@@ -93,12 +102,14 @@ def _watch_blocks(run: Run) -> list[Block]:
     items = tuple(
         spans(
             f"episode {run.episodes[found.episode].id}, frame {found.frame} "
-            f"({run.episodes[found.episode].outcome}): {found.reason}"
+            f"({run.episodes[found.episode].outcome.replace('_', '-')}): {found.reason}"
         )
         for found in run.scores.policy.watch_first
     )
     first = Bullets(items) if items else paragraph("No episode stands out.")
-    return [first, *_event_blocks(run)]
+    caution = caution_words(run.trust)
+    doubt = [paragraph(caution, role="caution")] if caution and items else []
+    return [*doubt, first, *_event_blocks(run)]
 
 
 def _event_blocks(run: Run) -> list[Block]:
@@ -126,10 +137,14 @@ def _trust_blocks(run: Run) -> list[Block]:
     held_out = counted(range(scores.num_held_out))
     blocks: list[Block] = [
         paragraph(strong(trust_words(run.trust))),
+        *([] if run.familiarity is None else [familiarity_paragraph(run.familiarity)]),
         paragraph("Scores of ", code(run.method), f" on {held_out} held out:"),
         Bullets(
             tuple(
-                spans(f"{kind.shown}: {row_words(card[name])}; {kind.meaning}")
+                spans(
+                    f"{kind.plain_name}: {row_words(card[name], kind)}; "
+                    f"{kind.meaning_with(scores.standard_horizon)}{_no_skill(kind)}"
+                )
                 for name, kind in scores_shown("summary").items()
             )
         ),
@@ -152,14 +167,23 @@ def _trust_blocks(run: Run) -> list[Block]:
     return blocks
 
 
-def row_words(row: CardRow) -> str:
+def row_words(row: CardRow, kind: ScoreKind) -> str:
     """A score with its interval, or why there is none."""
     mean, interval = row.over_seeds.mean, row.interval
     if mean.value is None:
         return f"not defined ({mean.reason})"
+    told = percent if kind.is_percent else "{:.2f}".format
     if interval.low is None or interval.high is None:
-        return f"{mean.value:.2f} (no interval: {interval.reason})"
-    return f"{mean.value:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+        return f"{told(mean.value)} (no interval: {interval.reason})"
+    return f"{told(mean.value)} ({told(interval.low)} to {told(interval.high)})"
+
+
+def _no_skill(kind: ScoreKind) -> str:
+    """What the same is for who knows nothing."""
+    if kind.no_skill is None:
+        return ""
+    known_nothing = percent(kind.no_skill) if kind.is_percent else f"{kind.no_skill:.2f}"
+    return f"; no skill: {known_nothing}"
 
 
 def _comparison(run: Run) -> Spans:
@@ -181,7 +205,7 @@ def _comparison(run: Run) -> Spans:
         kinds[is_above if differs else "not told apart from"].append(method)
     found = "; ".join(f"{words} {some_of(names)}" for words, names in kinds.items() if names)
     return spans(
-        "By the composite metric ",
+        "By goals seen as near and other episodes seen as far together ",
         code(first),
         f" is {found} (Welch tests over {scores.num_seeds} seeds, Benjamini-Hochberg). Which "
         "method is nearer the truth is another question: scores against outcomes cannot see it.",
@@ -197,7 +221,7 @@ def _method_blocks(run: Run) -> Sequence[Block]:
     blocks: list[Block] = [
         paragraph(
             f"{counted(run.episodes)}, {run.values.num_frames:,} frames; {features}. Methods "
-            f"{', '.join(scores.methods)}, {scores.num_seeds} seeds each; "
+            f"{', '.join(scores.methods)}, {counted(range(scores.num_seeds), 'seed')} each; "
             f"{counted(range(scores.num_held_out))} held out. The standard horizon is "
             f"{scores.standard_horizon} steps, the longest episode has {scores.time_limit}."
         ),

@@ -2,9 +2,11 @@
 
 from goalward.errors import argument
 from goalward.metrics.more_time import ON_ITS_WAY_FROM, STUCK_UP_TO, Verdict
+from goalward.metrics.time_out_answer import Saying
 from goalward.report.words.blocks import (
     Block,
     Paragraph,
+    Spans,
     code,
     em,
     listed,
@@ -34,14 +36,50 @@ def silence_about_time_outs(run: Run) -> str:
 
 
 def time_out_blocks(run: Run) -> list[Block]:
-    """What to expect of timed-out episodes with more time, and why to doubt it."""
+    """What may be said of timed-out episodes with more time, and why to doubt the rest."""
     silence = silence_about_time_outs(run)
     if silence:
         return [paragraph(silence)]
-    return [_twice_block(run), *_curve_blocks(run), _late_block(run), *doubt_paragraphs(run)]
+    first = paragraph(strong(TWICE_TITLE), more_time_words(run), role="answer")
+    doubts = doubt_paragraphs(run)
+    if not run.time_outs.saying.uses_values:
+        return [first, *doubts]
+    return [first, *_curve_blocks(run), _late_block(run), *doubts]
 
 
-def _twice_block(run: Run) -> Block:
+TWICE_TITLE = "With twice the time"
+
+
+def more_time_words(run: Run) -> Spans:
+    """The answer that can be given, whatever it rests on."""
+    answer = run.time_outs
+    match answer.saying:
+        case Saying.EXPECTED:
+            return spans(" ", _expected_words(run))
+        case Saying.HINT:
+            return spans(" (a hint, no more) ", _expected_words(run))
+        case Saying.MEASURED:
+            return spans(
+                f" {percent(answer.share.value)} ({span_words(answer.share_interval)}) of the "
+                "time-outs succeed: a simulator put them back to where the clock ran out and gave "
+                "each its own clock again. What the values expect is not used."
+            )
+        case Saying.CANNOT_TELL | Saying.NO_QUESTION:
+            return spans(f": cannot tell. {needed_words(run)}")
+
+
+def needed_words(run: Run) -> str:
+    """What it would take to tell."""
+    more = run.time_outs.more_rollouts
+    if more:
+        return f"It needs about {more:,} more rollouts to know whether the values know anything."
+    return (
+        "More rollouts of the same kind are not expected to change that; letting some of them run "
+        "for longer would show it."
+    )
+
+
+def _expected_words(run: Run) -> Spans:
     policy = run.scores.policy
     more, twice = policy.more_time, policy.more_time.twice
     share = twice.share.value or 0.0
@@ -58,14 +96,12 @@ def _twice_block(run: Run) -> Block:
     others = ()
     if disagreeing:
         others = (" Not so by ", listed(disagreeing), ": their share lies outside that interval.")
-    return paragraph(
-        strong("With twice the time"),
-        f" about {percent(twice.rate.value)} ({span_words(twice.rate_interval)}) are expected to "
+    return spans(
+        f"about {percent(twice.rate.value)} ({span_words(twice.rate_interval)}) are expected to "
         f"succeed: of the {policy.num_time_out} that timed out about "
         f"{share * policy.num_time_out:.0f} ({percent(share)}; "
         f"{span_words(twice.share_interval)}), each given its own clock again{judged}.",
         *others,
-        role="answer",
     )
 
 

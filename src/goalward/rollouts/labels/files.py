@@ -39,6 +39,8 @@ def read_label_file(path: Path, find: Find) -> list[NamedLabel]:
     of such rows, or an object {"0": true, "1": "failure"}.
     """
     try:
+        if path.exists() and not path.is_file():  # reading a pipe would wait for ever
+            raise OSError("is no regular file")
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise RolloutError(f"{path}: cannot read the label file ({error})") from error

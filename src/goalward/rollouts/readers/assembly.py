@@ -15,6 +15,7 @@ from goalward.rollouts.findings import Findings, counted, some_of
 from goalward.rollouts.frames import FlippedFrames, FrameSource, matching_name
 from goalward.rollouts.labels.evidence import Evidence, Unlabelled
 from goalward.rollouts.labels.outcome import LAST_RESORT, LabelOptions, decide
+from goalward.rollouts.signals import Signal
 from goalward.rollouts.storage import Source
 
 # How frames of a table find their pictures in a video.
@@ -72,6 +73,7 @@ class FoundEpisode:
     action_size: int = 0
     terminated: bool = False
     other_names: tuple[str, ...] = ()
+    signals: tuple[Signal, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ def assemble(found: Found, options: ReadOptions, findings: Findings) -> Rollouts
             cameras=_flipped(e.cameras) if options.flip else e.cameras,
             proprioception=e.proprioception,
             action_size=e.action_size,
+            signals=e.signals,
         )
         for e in episodes
         if e.episode_id in labels

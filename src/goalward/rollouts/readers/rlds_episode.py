@@ -18,6 +18,7 @@ from goalward.rollouts.labels.evidence import Evidence, evidence_from_frames, ev
 from goalward.rollouts.labels.outcome import SUCCESS_FIELDS
 from goalward.rollouts.readers.assembly import FoundEpisode, ReadOptions, no_proprioception
 from goalward.rollouts.readers.tfrecord import Example, RecordPlace, load_record
+from goalward.rollouts.signals import Signal, signals_of
 
 _OBSERVATION = "steps/observation/"
 _REWARD = "steps/reward"
@@ -71,6 +72,7 @@ def read_episode(
         evidence=_evidence(example, num_frames, options.label.success_key),
         task=_first_text(example, _TASKS),
         action_size=_action_size(example, num_frames),
+        signals=_signals(example, num_frames),
         terminated=bool(example.numbers(TERMINAL)[-1:].any()),
         other_names=tuple(filter(None, (_first_text(example, (key,)) for key in _OTHER_NAMES))),
     )
@@ -218,13 +220,30 @@ def _numbers_per_step(example: Example, key: str, num_frames: int) -> int:
     return example.size(key) // num_frames
 
 
+def _signals(example: Example, num_frames: int) -> tuple[Signal, ...]:
+    """The usual state and all actions, where their numbers divide into steps."""
+    state = [key for key in _PROPRIOCEPTION if example.is_numbers(key) and example.size(key)][:1]
+    actions = [key for key in example if _is_action(key) and example.is_numbers(key)]
+    return tuple(
+        signal
+        for key in (*state, *actions)
+        if example.size(key) and example.size(key) % num_frames == 0
+        for signal in signals_of(
+            _per_step(example, key, num_frames),
+            None,
+            key.rsplit("/", 1)[-1],
+            is_action=_is_action(key),
+        )
+    )
+
+
+def _is_action(key: str) -> bool:
+    return key == "steps/action" or key.startswith("steps/action/")
+
+
 def _action_size(example: Example, num_frames: int) -> int:
     """Numbers per step in steps/action, or in all features below it."""
-    keys = [
-        key
-        for key in example
-        if (key == "steps/action" or key.startswith("steps/action/")) and example.is_numbers(key)
-    ]
+    keys = [key for key in example if _is_action(key) and example.is_numbers(key)]
     return sum(_numbers_per_step(example, key, num_frames) for key in keys)
 
 

@@ -96,10 +96,15 @@ def _videos_below(folder: Path) -> Iterator[str]:
             continue
         seen.add((status.st_dev, status.st_ino))
         folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in files:
-            path = Path(parent, name)
-            if _is_video_name(name) and path.is_file():
-                yield path.relative_to(folder).as_posix()
+        # A pipe or a link to nothing too: an episode that cannot be read is to be named.
+        for name in (*files, *(name for name in folders if _is_video_name(name))):
+            is_folder = name in folders
+            if _is_video_name(name) and not (is_folder and _holds_videos(Path(parent, name))):
+                yield Path(parent, name).relative_to(folder).as_posix()
+
+
+def _holds_videos(folder: Path) -> bool:
+    return next(_videos_below(folder), None) is not None
 
 
 def _refuse(error: OSError) -> None:

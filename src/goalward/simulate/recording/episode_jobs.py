@@ -10,7 +10,7 @@ from typing import Any
 
 from goalward.rollouts.video.writer import VideoWriter
 from goalward.simulate.recording.data_set import Plan
-from goalward.simulate.recording.episode_video import PictureSums, picture_sums
+from goalward.simulate.recording.episode_video import PictureColours, picture_colours
 from goalward.simulate.recording.label_noise import as_seen
 from goalward.simulate.recording.trace import Trace, run_episode
 from goalward.simulate.tasks import find_task
@@ -80,6 +80,10 @@ class SimulateEpisode:
     def __str__(self) -> str:
         return f"task {self.plan.task}, policy {self.plan.policy}, episode number {self.number}"
 
+    @property
+    def result_files(self) -> tuple[Path, ...]:
+        return (self.trace_file,)
+
     def do(self, simulator: Simulator, /) -> bool:
         trace = run_episode(
             simulator.world,
@@ -107,11 +111,15 @@ class DrawEpisode:
     def __str__(self) -> str:
         return f"task {self.plan.task}, pictures of episode {self.episode_index}"
 
-    def do(self, simulator: Simulator, /) -> dict[str, PictureSums]:
+    @property
+    def result_files(self) -> tuple[Path, ...]:
+        return tuple(self.video_files.values())
+
+    def do(self, simulator: Simulator, /) -> dict[str, PictureColours]:
         missing = {name: path for name, path in self.video_files.items() if not path.is_file()}
         if missing:
             self._draw(simulator, missing)
-        return {camera: picture_sums(path) for camera, path in self.video_files.items()}
+        return {camera: picture_colours(path) for camera, path in self.video_files.items()}
 
     def _draw(self, simulator: Simulator, video_files: Mapping[str, Path]) -> None:
         cameras = simulator.cameras(self.plan.size)

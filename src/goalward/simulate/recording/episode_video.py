@@ -8,50 +8,34 @@ import av
 import numpy as np
 import numpy.typing as npt
 
+_LEVELS = 256
 
-@dataclass(frozen=True)
-class PictureSums:
-    """Colours of some pictures, red, green and blue from 0 to 255, as whole numbers.
+
+@dataclass(frozen=True, eq=False)
+class PictureColours:
+    """How many pixels of some pictures have each level of red, green and blue: counts (3, 256).
 
     Whole numbers add up to the same in any order.
     """
 
     num_pictures: int
-    num_pixels: int
-    least: tuple[int, ...]
-    most: tuple[int, ...]
-    total: tuple[int, ...]
-    total_of_squares: tuple[int, ...]
+    counts: npt.NDArray[np.int64]
 
-    def __add__(self, other: "PictureSums") -> "PictureSums":
-        def added(ours: tuple[int, ...], theirs: tuple[int, ...]) -> tuple[int, ...]:
-            return tuple(a + b for a, b in zip(ours, theirs, strict=True))
-
-        return PictureSums(
-            self.num_pictures + other.num_pictures,
-            self.num_pixels + other.num_pixels,
-            tuple(map(min, self.least, other.least)),
-            tuple(map(max, self.most, other.most)),
-            added(self.total, other.total),
-            added(self.total_of_squares, other.total_of_squares),
-        )
+    def __add__(self, other: "PictureColours") -> "PictureColours":
+        return PictureColours(self.num_pictures + other.num_pictures, self.counts + other.counts)
 
 
-def picture_sums(path: Path) -> PictureSums:
+def picture_colours(path: Path) -> PictureColours:
     """Colours of the key frames of a video: a sample of every tenth picture."""
-    pictures: list[npt.NDArray[np.uint8]] = []
+    counts = np.zeros((3, _LEVELS), dtype=np.int64)
+    num_pictures = 0
     with av.open(str(path)) as container:
         stream: Any = container.streams.video[0]
         stream.thread_count = 1
         stream.codec_context.skip_frame = "NONKEY"
         for frame in container.decode(stream):
-            pictures.append(frame.to_ndarray(format="rgb24").reshape(-1, 3))
-    pixels = np.concatenate(pictures).astype(np.int64)
-    return PictureSums(
-        len(pictures),
-        len(pixels),
-        tuple(pixels.min(axis=0).tolist()),
-        tuple(pixels.max(axis=0).tolist()),
-        tuple(pixels.sum(axis=0).tolist()),
-        tuple((pixels**2).sum(axis=0).tolist()),
-    )
+            num_pictures += 1
+            pixels = frame.to_ndarray(format="rgb24").reshape(-1, 3)
+            for colour in range(3):
+                counts[colour] += np.bincount(pixels[:, colour], minlength=_LEVELS)
+    return PictureColours(num_pictures, counts)

@@ -1,9 +1,10 @@
 """The tables of a LeRobot data set, version 3.0, from the traces of a simulation."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,13 @@ from goalward.simulate.recording.data_set import (
     video_place,
 )
 from goalward.simulate.recording.episode_jobs import WorldFacts
-from goalward.simulate.recording.episode_video import PictureSums
+from goalward.simulate.recording.episode_video import PictureColours
+from goalward.simulate.recording.lerobot_stats import (
+    Stats,
+    column_stats,
+    episode_columns,
+    picture_stats,
+)
 from goalward.simulate.recording.trace import Trace
 
 # One number per frame; what the library itself calls these.
@@ -55,9 +62,9 @@ class LeRobotWriter:
     size: int
 
     def write_tables(
-        self, traces: Sequence[Trace], picture_sums: Mapping[str, PictureSums]
+        self, traces: Sequence[Trace], colours: Sequence[Mapping[str, PictureColours]]
     ) -> None:
-        """Frames, episodes, tasks and statistics."""
+        """Frames, episodes, tasks and statistics; `colours` are those of each episode by camera."""
         tables = self._frame_tables(traces)
         with (
             written_whole(self.data_set.frames_file) as temporary,
@@ -65,14 +72,27 @@ class LeRobotWriter:
         ):
             for table in tables:
                 writer.write_table(table)
-        self._write_table(pa.Table.from_pylist(self._episode_rows(traces)), "episodes_file")
+        rows = [
+            row | episode_columns(self._stats([table], [seen]))
+            for row, table, seen in zip(self._episode_rows(traces), tables, colours, strict=True)
+        ]
+        self._write_table(pa.Table.from_pylist(rows), "episodes_file")
         self._write_table(_task_table(self.instruction), "tasks_file")
-        stats = {
-            **{name: _stats(tables, name) for name in tables[0].column_names},
-            **{video_key(name): _picture_stats(picture_sums[name]) for name in self.world.cameras},
-        }
+        stats = self._stats(tables, colours)
         with written_whole(self.data_set.stats_file) as temporary:
             temporary.write_text(json.dumps(stats, indent=4) + "\n", encoding="utf-8")
+
+    def _stats(
+        self, tables: Sequence[pa.Table], colours: Sequence[Mapping[str, PictureColours]]
+    ) -> dict[str, Stats]:
+        """Of every feature, over the frames of these episodes."""
+        by_camera = {
+            camera: reduce(add, (seen[camera] for seen in colours)) for camera in self.world.cameras
+        }
+        return {
+            **{name: column_stats(tables, name) for name in tables[0].column_names},
+            **{video_key(camera): picture_stats(seen) for camera, seen in by_camera.items()},
+        }
 
     def info(self, traces: Sequence[Trace]) -> str:
         """The text of meta/info.json."""
@@ -227,39 +247,3 @@ def _task_table(instruction: str) -> pa.Table:
         "pandas_version": "2.0.0",
     }
     return table.replace_schema_metadata({"pandas": json.dumps(pandas)})
-
-
-# ---------------------------------------------------------------- statistics
-
-
-def _stats(tables: Sequence[pa.Table], name: str) -> dict[str, list[float]]:
-    values = np.concatenate([_as_matrix(table.column(name)) for table in tables])
-    return {
-        "min": values.min(axis=0).tolist(),
-        "max": values.max(axis=0).tolist(),
-        "mean": values.mean(axis=0).tolist(),
-        "std": values.std(axis=0).tolist(),
-        "count": [len(values)],
-    }
-
-
-def _as_matrix(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
-    whole: Any = column.combine_chunks()
-    if pa.types.is_fixed_size_list(whole.type):
-        whole = whole.flatten()
-    values = whole.to_numpy(zero_copy_only=False).astype(np.float64)
-    return values.reshape(len(column), -1)
-
-
-def _picture_stats(sums: PictureSums) -> dict[str, Any]:
-    """By colour, from 0 to 1, in the library's shape: (3, 1, 1)."""
-    means = [total / sums.num_pixels for total in sums.total]
-    squares = [total / sums.num_pixels for total in sums.total_of_squares]
-    deviations = [
-        math.sqrt(max(square - mean**2, 0.0)) for square, mean in zip(squares, means, strict=True)
-    ]
-    by_name = {"min": sums.least, "max": sums.most, "mean": means, "std": deviations}
-    stats: dict[str, Any] = {
-        name: [[[value / 255]] for value in values] for name, values in by_name.items()
-    }
-    return stats | {"count": [sums.num_pictures]}

@@ -8,17 +8,20 @@ and which episodes are taken is a function of their numbers and outcomes.
 import csv
 import hashlib
 import importlib.metadata
-import os
+import logging
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
-from operator import add
 
-from goalward.embeddings.claims import claim
+from goalward.checksums import sha256_of
 from goalward.errors import GoalwardError, argument
+from goalward.executors.choice import LOCAL, executor_on
+from goalward.executors.local import LocalExecutor
+from goalward.executors.on_ray import RayExecutor
+from goalward.executors.piece import PiecesFailed
+from goalward.executors.shard import Shard
 from goalward.files import check_folder, written_whole
+from goalward.leftovers import sweep
 from goalward.simulate.recording.data_set import (
     Plan,
     SimulatedDataSet,
@@ -33,11 +36,11 @@ from goalward.simulate.recording.episode_jobs import (
     WorldFacts,
     simulator_of,
 )
-from goalward.simulate.recording.episode_video import PictureSums
+from goalward.simulate.recording.episode_video import PictureColours
 from goalward.simulate.recording.lerobot_writer import LeRobotWriter, video_key
 from goalward.simulate.recording.selection import chosen_numbers, most_attempts
+from goalward.simulate.recording.shares import ShareDone, at_work_in, has_enough
 from goalward.simulate.recording.trace import Trace
-from goalward.simulate.recording.workers import Workers
 from goalward.simulate.tasks import find_task
 
 # What the bytes of a data set may depend on.
@@ -47,6 +50,9 @@ _PACKAGES = (
 )
 
 OnProgress = Callable[[str, int, int], None]
+_Workers = LocalExecutor[Simulator] | RayExecutor[Simulator]
+
+_log = logging.getLogger("goalward.simulate")
 
 
 def simulate(
@@ -54,9 +60,10 @@ def simulate(
     data_set: SimulatedDataSet,
     *,
     num_workers: int | None = None,
+    on: str = LOCAL,
     on_progress: OnProgress = lambda phase, done, total: None,
 ) -> SimulationSettings:
-    """Make the data set, or what is missing of it.
+    """Make the data set, or what is missing of it, by processes here or `on` a Ray cluster.
 
     `on_progress` hears of the phases "episodes" and "pictures".
     """
@@ -64,23 +71,16 @@ def simulate(
         _check_same(data_set, plan)
         shutil.rmtree(data_set.attempts_folder, ignore_errors=True)
         return data_set.settings
-    versions = _versions()
-    if data_set.settings_file.is_file():
-        _check_same(data_set, plan)
-        _check_versions(data_set, versions)
-    else:
-        _check_nothing_there(data_set)
-    check_folder(data_set.simulation_folder)
-    num_workers = num_cores() if num_workers is None else num_workers
-    with _alone_in(data_set):
+    versions = _checked_versions(data_set, plan)
+    with at_work_in(data_set, None):
         _remove_leftovers(data_set)
-        with Workers(simulator_of(plan), min(num_workers, plan.episodes)) as workers:
-            world = _facts(workers)
-            settings = _settings(plan, world, versions)
-            settings.write(data_set.settings_file)
+        with _workers(plan, data_set, num_workers, on) as workers:
+            world, settings = _begun(workers, plan, data_set, versions)
             successes = _run_episodes(workers, plan, data_set, on_progress)
+            _check_enough(successes, plan, data_set)
             chosen = chosen_numbers(successes, plan)
-            pictures = _draw(workers, chosen, settings, world, data_set, on_progress)
+            drawn = list(enumerate(chosen))
+            pictures = _draw(workers, drawn, settings, world, data_set, on_progress)
         # Numbers beyond the last one taken were run or not as workers had time.
         natural = [successes[number] for number in range(chosen[-1] + 1)]
         settings = replace(settings, natural_successes=sum(natural), natural_attempts=len(natural))
@@ -88,14 +88,69 @@ def simulate(
     return settings
 
 
-def num_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def simulate_shard(
+    plan: Plan,
+    data_set: SimulatedDataSet,
+    shard: Shard,
+    *,
+    num_workers: int | None = None,
+    on: str = LOCAL,
+    on_progress: OnProgress = lambda phase, done, total: None,
+) -> ShareDone:
+    """Run a share of the episodes and draw what can be drawn; `simulate` makes the rest of it.
+
+    Which of balanced episodes belong to the data set is known when enough of all shards are
+    there: their pictures wait for that.
+    """
+    if data_set.is_finished:
+        _check_same(data_set, plan)
+        return ShareDone(0, 0)
+    versions = _checked_versions(data_set, plan)
+    with at_work_in(data_set, shard):
+        sweep(data_set.path, below=True)
+        with _workers(plan, data_set, num_workers, on) as workers:
+            world, settings = _begun(workers, plan, data_set, versions)
+            successes = _run_episodes(workers, plan, data_set, on_progress, shard)
+            if plan.balanced:
+                successes |= _finished_episodes(data_set)
+            chosen = chosen_numbers(successes, plan) if plan.balanced else range(plan.episodes)
+            drawn = [(index, number) for index, number in enumerate(chosen) if shard.has(index)]
+            _draw(workers, drawn, settings, world, data_set, on_progress)
+    return ShareDone(sum(map(shard.has, successes)), len(drawn))
 
 
 # ---------------------------------------------------------------- before the first episode
+
+
+def _checked_versions(data_set: SimulatedDataSet, plan: Plan) -> dict[str, str]:
+    """What the data set is made with, after a look at what is in its folder."""
+    versions = _versions()
+    if data_set.settings_file.is_file():
+        _check_same(data_set, plan)
+        _check_versions(data_set, versions)
+    else:
+        _check_nothing_there(data_set)
+    check_folder(data_set.simulation_folder)
+    return versions
+
+
+def _workers(plan: Plan, data_set: SimulatedDataSet, num_workers: int | None, on: str) -> _Workers:
+    return executor_on(
+        on,
+        simulator_of(plan),
+        num_workers,
+        most_workers=plan.episodes,
+        shared=[data_set.simulation_folder],
+    )
+
+
+def _begun(
+    workers: _Workers, plan: Plan, data_set: SimulatedDataSet, versions: Mapping[str, str]
+) -> tuple[WorldFacts, SimulationSettings]:
+    world = next(facts for _, facts in workers.results(iter([DescribeWorld()])))
+    settings = _settings(plan, world, versions)
+    settings.write(data_set.settings_file)
+    return world, settings
 
 
 def _check_same(data_set: SimulatedDataSet, plan: Plan) -> None:
@@ -138,27 +193,12 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-@contextmanager
-def _alone_in(data_set: SimulatedDataSet) -> Iterator[None]:
-    held = claim(data_set.lock_file)
-    if held is None:
-        raise GoalwardError(f"{data_set.path}: another process is working on it")
-    try:
-        yield
-    finally:
-        held.drop()
-
-
 def _remove_leftovers(data_set: SimulatedDataSet) -> None:
     """Files that a killed process was about to write."""
     for folder in ("data", "meta", "videos", data_set.simulation_folder.name):
         for path in (data_set.path / folder).rglob(".*"):
             if path.is_file() and path != data_set.lock_file:
                 path.unlink(missing_ok=True)
-
-
-def _facts(workers: Workers[Simulator]) -> WorldFacts:
-    return next(facts for _, facts in workers.results(iter([DescribeWorld()])))
 
 
 def _settings(plan: Plan, world: WorldFacts, versions: Mapping[str, str]) -> SimulationSettings:
@@ -175,20 +215,30 @@ def _settings(plan: Plan, world: WorldFacts, versions: Mapping[str, str]) -> Sim
 
 
 def _run_episodes(
-    workers: Workers[Simulator], plan: Plan, data_set: SimulatedDataSet, on_progress: OnProgress
+    workers: _Workers,
+    plan: Plan,
+    data_set: SimulatedDataSet,
+    on_progress: OnProgress,
+    shard: Shard | None = None,
 ) -> dict[int, bool]:
     """Whether each episode succeeded, by number, until all that are wanted are among them."""
-    successes = {
-        int(path.stem.removeprefix("number_")): Trace.read(path).success
-        for path in sorted(data_set.attempts_folder.glob("number_*.npz"))
-    }
+    successes = _finished_episodes(data_set, shard)
+    failed: list[str] = []
 
-    def jobs() -> Iterator[SimulateEpisode]:
-        number = 0
-        while number < most_attempts(plan) and not chosen_numbers(successes, plan):
-            if number not in successes:
+    def is_enough() -> bool:
+        if failed and plan.balanced:
+            # Which episodes to take is not known while one before them is not.
+            return True
+        if shard is not None:
+            return plan.balanced and has_enough(shard, successes, plan)
+        return bool(chosen_numbers(successes, plan))
+
+    def pieces() -> Iterator[SimulateEpisode]:
+        for number in range(most_attempts(plan)):
+            if is_enough():
+                return
+            if number not in successes and (shard is None or shard.has(number)):
                 yield SimulateEpisode(number, plan, data_set.attempt_file(number))
-            number += 1
 
     def tell() -> None:
         half = plan.episodes // 2
@@ -198,10 +248,17 @@ def _run_episodes(
         on_progress("episodes", balanced if plan.balanced else len(successes), plan.episodes)
 
     tell()
-    for job, success in workers.results(jobs()):
-        assert isinstance(job, SimulateEpisode)
-        successes[job.number] = success
+    found = workers.results(pieces(), lambda _, problem: failed.append(problem))
+    for piece, success in found:
+        assert isinstance(piece, SimulateEpisode)
+        successes[piece.number] = success
         tell()
+    if failed:
+        raise PiecesFailed(failed, len(successes))
+    return successes
+
+
+def _check_enough(successes: Mapping[int, bool], plan: Plan, data_set: SimulatedDataSet) -> None:
     if not chosen_numbers(successes, plan):
         num_successes = sum(successes.values())
         raise GoalwardError(
@@ -211,6 +268,20 @@ def _run_episodes(
             f"balanced episodes: change {argument('time_out')} or {argument('policy')}, or leave "
             f"out {argument('balanced', True)}, in another folder; the episodes are kept"
         )
+
+
+def _finished_episodes(data_set: SimulatedDataSet, shard: Shard | None = None) -> dict[int, bool]:
+    """Whether each episode succeeded that is there already; one that is damaged is run again."""
+    successes: dict[int, bool] = {}
+    for path in sorted(data_set.attempts_folder.glob("number_*.npz")):
+        number = int(path.stem.removeprefix("number_"))
+        if shard is not None and not shard.has(number):
+            continue
+        try:
+            successes[number] = Trace.read(path).success
+        except GoalwardError as error:
+            _log.warning("%s: the episode is run again", error)
+            path.unlink(missing_ok=True)
     return successes
 
 
@@ -218,15 +289,18 @@ def _run_episodes(
 
 
 def _draw(
-    workers: Workers[Simulator],
-    chosen: list[int],
+    workers: _Workers,
+    chosen: Sequence[tuple[int, int]],
     settings: SimulationSettings,
     world: WorldFacts,
     data_set: SimulatedDataSet,
     on_progress: OnProgress,
-) -> dict[str, PictureSums]:
-    """The videos of all cameras, and the colours in them by camera."""
-    jobs = [
+) -> list[Mapping[str, PictureColours]]:
+    """The videos of all cameras, and of each episode the colours in them by camera.
+
+    `chosen` has the index of an episode in the data set, and the number it was run under.
+    """
+    pieces = [
         DrawEpisode(
             episode_index,
             settings,
@@ -237,14 +311,15 @@ def _draw(
                 for camera in world.cameras
             },
         )
-        for episode_index, number in enumerate(chosen)
+        for episode_index, number in chosen
     ]
-    on_progress("pictures", 0, len(jobs))
-    by_episode: list[Mapping[str, PictureSums]] = []
-    for _, sums in workers.results(iter(jobs)):
-        by_episode.append(sums)
-        on_progress("pictures", len(by_episode), len(jobs))
-    return {camera: reduce(add, (sums[camera] for sums in by_episode)) for camera in world.cameras}
+    on_progress("pictures", 0, len(pieces))
+    # Results come as workers are done, not in the order of episodes.
+    found: dict[str, Mapping[str, PictureColours]] = {}
+    for piece, colours in workers.results(iter(pieces)):
+        found[str(piece)] = colours
+        on_progress("pictures", len(found), len(pieces))
+    return [found[str(piece)] for piece in pieces]
 
 
 # ---------------------------------------------------------------- tables
@@ -255,7 +330,7 @@ def _write_results(
     settings: SimulationSettings,
     world: WorldFacts,
     chosen: list[int],
-    pictures: Mapping[str, PictureSums],
+    pictures: Sequence[Mapping[str, PictureColours]],
 ) -> None:
     traces: list[Trace] = []
     for episode_index, number in enumerate(chosen):
@@ -293,8 +368,7 @@ def _write_checksums(data_set: SimulatedDataSet, info: bytes) -> None:
     left_out = {data_set.checksums_file, data_set.lock_file}
     for path in data_set.path.rglob("*"):
         if path.is_file() and path not in left_out and data_set.attempts_folder not in path.parents:
-            with path.open("rb") as file:
-                checksums[path] = hashlib.file_digest(file, "sha256").hexdigest()
+            checksums[path] = sha256_of(path)
     lines = sorted(
         (path.relative_to(data_set.path).as_posix(), checksums[path]) for path in checksums
     )

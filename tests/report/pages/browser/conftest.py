@@ -149,7 +149,7 @@ class Reader:
         return page
 
     def frame(self) -> int:
-        return int(self.page.get_attribute(".curve-area", "aria-valuenow"))
+        return int(self.page.get_attribute(".curve-slider", "aria-valuenow"))
 
     def times(self) -> list[float]:
         self.until("[...document.querySelectorAll('video')].every(v => !v.seeking)")

@@ -41,7 +41,7 @@ def test_the_curve_of_the_marks_is_shown_and_one_switch_shows_hindsight(two_curv
     # 29 frames before its goal.
     assert reading(page) == "29 steps"
     assert page.get_attribute(".segment[data-curve=hindsight]", "aria-pressed") == "true"
-    assert page.get_attribute(".curve-area", "aria-valuetext") == "frame 10, 29 steps to go"
+    assert page.get_attribute(".curve-slider", "aria-valuetext") == "frame 10, 29 steps to go"
     words = page.inner_text(".view-words")
     assert words.startswith("In hindsight: how things stood at each frame")
     assert words.endswith("Marks are found in the other curve.")

@@ -34,7 +34,7 @@ def test_charts_are_drawn_in_the_colours_of_the_methods(demo_report, open_report
     page = open_report(demo_report).open()
     page.wait_for_selector("html[data-charts]")
     assert page.locator(".js-plotly-plot").count() == 3
-    bar = page.locator(".js-plotly-plot").first.locator(".bars path").first
+    bar = page.locator(".js-plotly-plot .bars path").first
     # Of liveness: #0072b2.
     assert "rgb(0, 114, 178)" in bar.get_attribute("style")
     assert "plotly" not in page.inner_text("main").lower()
@@ -42,10 +42,10 @@ def test_charts_are_drawn_in_the_colours_of_the_methods(demo_report, open_report
 
 def test_an_answer_in_doubt_is_not_shown_as_sure(demo_report, open_report):
     page = open_report(demo_report).without_charts().open()
-    callout = page.inner_text(".callout")
-    assert callout.startswith("Take what the values of liveness say here as a hint")
-    assert page.locator(".answer.doubted").count() == 2
-    assert page.inner_text(".answer.doubted .tag >> nth=0") == "do not rely on this"
+    assert page.inner_text(".trust .medium") == "As a hint only"
+    page.click(".trust summary")
+    assert "Take what the values of liveness say here as a hint" in page.inner_text(".trust")
+    assert page.inner_text(".answer.doubted .tag") == "a hint"
 
 
 def test_a_card_opens_the_player_at_its_frame(demo_report, open_report):
@@ -63,8 +63,8 @@ def test_a_card_opens_the_player_at_its_frame(demo_report, open_report):
 
 def test_the_command_and_every_setting_are_there(demo_report, open_report):
     page = open_report(demo_report).without_charts().open()
-    assert page.inner_text(".command code") == "goalward evaluate rollouts --out run"
-    page.click(".command button")
+    assert page.inner_text(".panel .command code") == "goalward evaluate rollouts --out run"
+    page.click(".panel .command button")
     page.wait_for_selector(".told.shown")
     page.click("text=config.toml: every setting")
     assert 'policy = "demo policy"' in page.inner_text(".config pre")
@@ -97,7 +97,7 @@ def test_how_the_networks_learned_is_drawn_when_it_is_asked_for(demo_report, ope
 
 def test_a_run_without_a_training_log_says_nothing_of_it(long_report, open_report):
     page = open_report(long_report).without_charts().open()
-    assert page.locator("h2", has_text="Methods compared").count() == 1
+    assert page.locator("h2", has_text="How good the values are").count() == 1
     assert page.locator("details.training").count() == 0
 
 

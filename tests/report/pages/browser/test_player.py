@@ -43,7 +43,7 @@ def test_the_cursor_moves_with_the_video(demo_report, open_report, late):
     # In one go, so that nothing moves between the readings.
     time, frame = page.evaluate(
         "[document.querySelector('video').currentTime,"
-        " Number(document.querySelector('.curve-area').getAttribute('aria-valuenow'))]"
+        " Number(document.querySelector('.curve-slider').getAttribute('aria-valuenow'))]"
     )
     assert abs(frame - frame_shown(time)) <= 1
     assert reader.cursor_x() > start + 50
@@ -110,7 +110,7 @@ def test_a_finger_on_the_curve_moves_the_video(demo_report, open_report, late):
     box = page.locator(".curve-area").bounding_box()
     left, right = box["x"] + 46, box["x"] + box["width"] - 50
     page.touchscreen.tap((left + right) / 2, box["y"] + 120)
-    reader.until("document.querySelector('.curve-area').getAttribute('aria-valuenow') === '31'")
+    reader.until("document.querySelector('.curve-slider').getAttribute('aria-valuenow') === '31'")
     assert reader.times() == pytest.approx([31.5 / FPS] * 2)
 
 
@@ -268,7 +268,9 @@ def test_without_a_video_the_curve_plays_alone(odd_report, open_report):
     # All of it is infinitely far.
     assert page.inner_text(".chip[data-method=td] .reading") == "never"
     page.click(".play")
-    reader.until("Number(document.querySelector('.curve-area').getAttribute('aria-valuenow')) > 3")
+    reader.until(
+        "Number(document.querySelector('.curve-slider').getAttribute('aria-valuenow')) > 3"
+    )
     page.click(".play")
     stopped = reader.frame()
     page.wait_for_timeout(300)

@@ -18,21 +18,26 @@ def focused(page) -> str:
 
 def test_doubts_stand_wherever_the_values_are_shown(demo_report, open_report):
     page = open_report(demo_report).without_charts().open()
-    words = page.locator("section.panel", has=page.locator("h2", has_text="In words")).first
+    page.click("text=The whole answer in words")
+    words = page.locator("details.words", has_text="The whole answer in words")
     assert "Take what the values of liveness say here as a hint" in words.inner_text()
+    sentence = "The values are weak: take them as a hint, not as an answer"
+    assert sentence in page.inner_text(".watch .doubt-line")
     page.click(".tabs a[data-view=episodes]")
-    assert "Do not rely on" in page.inner_text("#page-episodes .doubt-line")
+    assert sentence in page.inner_text("#page-episodes .doubt-line")
     page.click("table.episodes tbody tr >> nth=0")
     page.wait_for_selector(".cursor-label")
     page.click("#page-episode .doubt-line a")
-    page.wait_for_selector(".callout")
+    # At the answer, unfolded, and not at the top of the page.
+    page.wait_for_selector("#trust details[open]")
+    assert page.evaluate("document.activeElement.id") == "trust"
 
 
 def test_values_without_doubts_are_shown_without(long_report, open_report):
     reader = open_report(long_report).without_charts()
     page = reader.open()
     assert page.locator(".answer", has_text="With twice the time").count() == 1
-    assert page.locator(".callout, .doubted").count() == 0
+    assert page.locator(".doubt-line, .doubted").count() == 0
     page = reader.open("#episodes")
     assert page.locator(".doubt-line").count() == 0
 
@@ -69,7 +74,8 @@ def test_a_count_leads_to_as_many_rows_whatever_was_chosen_before(demo_report, o
 
 def test_time_outs_and_their_verdicts_can_be_watched(demo_report, open_report):
     page = open_report(demo_report).without_charts().open()
-    tile = page.locator(".answer", has_text="Time-outs with a verdict")
+    tile = page.locator(".answer", has_text="With twice the time")
+    tile.locator("summary").click()
     names = tile.locator("a").all_inner_texts()
     assert len(names) == 3
     tile.locator("a").nth(1).click()
@@ -256,5 +262,7 @@ def test_a_video_that_was_deleted_is_told(demo_report, open_report, tmp_path):
     page = reader.open("#episode?id=1&frame=4")
     page.wait_for_selector("text=This video is missing or cannot be played here.")
     page.click(".play")
-    reader.until("Number(document.querySelector('.curve-area').getAttribute('aria-valuenow')) > 6")
+    reader.until(
+        "Number(document.querySelector('.curve-slider').getAttribute('aria-valuenow')) > 6"
+    )
     assert only_missing_files(reader)

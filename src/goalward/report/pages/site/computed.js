@@ -1,7 +1,7 @@
 // The end of the front page: warnings, and how all of it was computed.
 "use strict";
 (function () {
-  const { build, icon } = goalward;
+  const { build, icon, named } = goalward;
   const W = goalward.words;
 
   function warnings(list) {
@@ -17,19 +17,16 @@
     ]);
   }
 
-  function copied(text, what) {
-    return build("button.small-button", { type: "button", onclick: () => goalward.copy(text, what) }, [icon("copy", 14), " Copy"]);
-  }
-
-  function computed(blocks) {
+  function computed(policyBlocks, blocks) {
     const front = goalward.run.front;
     const command = front.made_by.command || "";
     const versions = Object.entries(front.made_by).filter(([name]) => name !== "command");
-    return goalward.overview.panel("How it was computed", [
+    return goalward.overview.panel("The data, and how it was computed", [
       warnings(front.warnings),
+      dataSheet(front.data_sheet),
       build("div.prose", {}, W.blocks(blocks)),
       command
-        ? build("div.command", {}, [build("code", { text: command }), copied(command, "Command")])
+        ? build("div.command", {}, [build("code", { text: command }), goalward.copyButton(command, "Command")])
         : null,
       build("dl.versions", {}, versions.flatMap(([name, version]) => [
         build("dt", { text: name }), build("dd", { text: version }),
@@ -37,9 +34,23 @@
       front.config
         ? build("details", {}, [
           build("summary", { text: "config.toml: every setting" }),
-          build("div.config", {}, [copied(front.config, "config.toml"), build("pre", { tabindex: "0" }, build("code", { text: front.config }))]),
+          build("div.config", {}, [goalward.copyButton(front.config, "config.toml"), build("pre", { tabindex: "0" }, build("code", { text: front.config }))]),
         ])
         : null,
+      goalward.overview.inWords(policyBlocks, "The whole answer in words"),
+      cite(front.cite),
+    ]);
+  }
+
+  // What the rollouts are: a sheet of facts.
+  function dataSheet(facts) {
+    return build("dl.data-sheet", {}, facts.flatMap(([name, text]) => [build("dt", { text: name }), build("dd", {}, named(text))]));
+  }
+
+  function cite(text) {
+    return build("details", {}, [
+      build("summary", { text: "How to cite it" }),
+      build("div.config", {}, [goalward.copyButton(text, "Entry"), build("pre", { tabindex: "0" }, build("code", { text }))]),
     ]);
   }
 

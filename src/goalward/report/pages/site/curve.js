@@ -6,40 +6,49 @@
   const W = goalward.words;
   const MARGIN = { left: 46, right: 50, top: 42, bottom: 42 };
   // Pixels from one mark of an event to the next.
-  const MARK = 21;
+  const MARK = 25;
   const STEPS = [0, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
 
   // `onSeek(frame, "start" | "move" | "end")` while the curve is pressed and dragged.
   function makeCurve({ episode, numFrames, onSeek }) {
     const run = goalward.run;
     const last = Math.max(numFrames - 1, 1);
-    const canvas = build("canvas.curve-canvas", { role: "img" });
+    const canvas = build("canvas.curve-canvas", { role: "img", "aria-label": "The curve of this episode: down is towards the goal" });
     const cursor = build("div.cursor", {}, [build("span.cursor-label")]);
     const dots = run.front.methods.map(() => build("span.cursor-dot"));
-    const marks = build("div.marks");
-    const area = build("div.curve-area", {
-      role: "slider", tabindex: "0", "aria-label": "Frame", "aria-valuemin": "0", "aria-valuemax": String(numFrames - 1),
-    }, [canvas, marks, cursor, ...dots]);
-    let look = { methods: new Set([0]), scale: "value", view: "now" };
+    // Beside the slider and not in it: what is in a slider is not read out.
+    const marks = build("div.marks", { role: "group", "aria-label": "Events" });
+    const slider = build("div.curve-slider", {
+      role: "slider", tabindex: "0", "aria-label": "Frame", "aria-valuemin": "0", "aria-valuemax": String(numFrames - 1), "aria-valuenow": "0",
+    });
+    const area = build("div.curve-area", {}, [canvas, cursor, ...dots, slider, marks]);
+    let look = { methods: new Set([0]), scale: "value", view: "now", within: 0 };
+    const readout = goalward.makeReadout(episode, () => look);
+    area.append(readout.card);
     let ceiling = 1;
     let width = 0;
     let height = 0;
     let frame = 0;
 
     // What is shown of a method: what could be said at each frame, or what the recording says of it.
-    const lineOf = (m) => episode.curves[m][look.view];
+    // A chance is drawn as the value that lies as far down: 100 % is at the goal.
+    const lineOf = (m) => (look.view === "chance" ? chanceLine() : episode.curves[m][look.view]);
+    const isDrawn = (m) => look.methods.has(m) && (look.view !== "chance" || m === 0);
+    const methodsDrawn = () => run.front.methods.map((_, m) => m).filter(isDrawn);
+    const chanceLine = () => ({ mean: episode.chances.lines[look.within].map((chance) => 1 - 2 * chance) });
+    const isOnValueScale = () => look.view === "chance" || look.scale === "value";
 
     // ---- where things lie -------------------------------------------------------------------
 
     const x = (at) => MARGIN.left + ((width - MARGIN.left - MARGIN.right) * at) / last;
     const frameAt = (px) => Math.round(((px - MARGIN.left) / (width - MARGIN.left - MARGIN.right)) * last);
-    const part = (value) => (look.scale === "value" ? (value + 1) / 2 : Math.min(W.stepsOf(value, run.discount) / ceiling, 1));
+    const part = (value) => (isOnValueScale() ? (value + 1) / 2 : Math.min(W.stepsOf(value, run.discount) / ceiling, 1));
     const y = (value) => height - MARGIN.bottom - (height - MARGIN.top - MARGIN.bottom) * part(value);
 
     // The end of the axis in steps: all that is drawn, but no more than twice the time limit.
     function highestSteps() {
       let most = 1;
-      for (const m of look.methods) {
+      for (const m of methodsDrawn()) {
         for (const value of lineOf(m).high || lineOf(m).mean) {
           const steps = W.stepsOf(value, run.discount);
           if (steps > most && isFinite(steps)) most = steps;
@@ -66,7 +75,7 @@
       pen.font = `12px ${css("--font")}`;
       drawAxes(pen);
       drawSpans(pen);
-      const order = [...look.methods].sort((a, b) => b - a);
+      const order = methodsDrawn().reverse();
       for (const m of order) drawBand(pen, m);
       for (const m of order) drawLine(pen, lineOf(m).mean, colour(m), m === 0 ? 2.4 : 1.8);
       drawTruth(pen);
@@ -76,6 +85,7 @@
 
     // [value, label] of the left axis and of the right one.
     function ticks() {
+      if (look.view === "chance") return [[-1, -0.5, 0, 0.5, 1].map((value) => [value, W.percent((1 - value) / 2)]), []];
       const inValue = [-1, -0.5, 0, 0.5, 1].map((value) => [value, W.fixed(value, 1)]);
       const stepTick = (steps) => [W.valueOf(steps, run.discount), W.whole(steps)];
       if (look.scale === "value") return [inValue, [...STEPS.map(stepTick), [1, "never"]]];
@@ -123,7 +133,7 @@
       pen.textAlign = "right";
       pen.fillText("frame", MARGIN.left - 10, height - MARGIN.bottom + 14);
       pen.textAlign = "left";
-      const names = look.scale === "value" ? ["value", "steps to go"] : ["steps to go", "value"];
+      const names = look.view === "chance" ? [`chance within ${episode.chances.within[look.within]} steps`, ""] : look.scale === "value" ? ["value", "steps to go"] : ["steps to go", "value"];
       pen.fillText(names[0], 4, 9);
       pen.textAlign = "right";
       pen.fillText(names[1], width - 4, 9);
@@ -176,7 +186,7 @@
     }
 
     function drawTruth(pen) {
-      if (look.hidesTruth) return;
+      if (look.hidesTruth || look.view === "chance") return;
       pen.strokeStyle = pen.fillStyle = css("--text");
       pen.lineWidth = 1;
       for (const { frame: at, value, error } of episode.truth) {
@@ -197,10 +207,10 @@
         const row = free >= 0 ? free : Number(ends[1] < ends[0]);
         const at = Math.max(x(event.frame), ends[row] + MARK);
         ends[row] = at;
-        const words = [W.kind(event.kind), event.words].filter((text) => text).join(": ");
+        const words = [W.kind(event.kind), [event.words, event.over].filter((text) => text).join(" ")].filter((text) => text).join(": ");
         return build(`button.mark.${event.kind}`, {
-          type: "button", tabindex: "-1", title: `frame ${event.frame}: ${words}`, "aria-label": `frame ${event.frame}: ${words}`,
-          style: { left: `${at}px`, top: `${row ? -4 : 18}px` },
+          type: "button", title: `frame ${event.frame}: ${words}`, "aria-label": `frame ${event.frame}: ${words}`,
+          style: { left: `${at}px`, top: `${row ? -8 : 17}px` },
           onpointerdown: (press) => press.stopPropagation(),
           onclick: () => {
             onSeek(event.frame, "start");
@@ -215,7 +225,7 @@
       cursor.style.transform = `translateX(${x(frame)}px)`;
       cursor.firstChild.textContent = W.whole(frame);
       dots.forEach((dot, m) => {
-        dot.hidden = !look.methods.has(m);
+        dot.hidden = !isDrawn(m);
         if (dot.hidden) return;
         dot.style.backgroundColor = colour(m);
         dot.style.transform = `translate(${x(frame)}px, ${y(lineOf(m).mean[frame])}px)`;
@@ -225,8 +235,9 @@
     function setFrame(at) {
       frame = at;
       const steps = W.steps(W.stepsOf(lineOf(0).mean[at], run.discount));
-      area.setAttribute("aria-valuenow", String(at));
-      area.setAttribute("aria-valuetext", `frame ${at}, ${steps} steps to go`);
+      const told = look.view === "chance" ? `a chance of ${W.percent(episode.chances.lines[look.within][at])}` : `${steps} steps to go`;
+      slider.setAttribute("aria-valuenow", String(at));
+      slider.setAttribute("aria-valuetext", `frame ${at}, ${told}`);
       placeCursor();
     }
 
@@ -239,12 +250,22 @@
       if (event.button !== 0) return;
       pressed = event.pointerId;
       area.setPointerCapture(pressed);
+      slider.focus({ preventScroll: true });
       area.classList.add("dragged");
       seekTo(event, "start");
     });
     area.addEventListener("pointermove", (event) => {
       if (event.pointerId === pressed) seekTo(event, "move");
+      if (event.pointerType === "mouse") readAt(event.clientX - area.getBoundingClientRect().left);
     });
+    area.addEventListener("pointerleave", readout.hide);
+
+    // Once a frame of the screen: a mouse says more often where it is.
+    let reading = 0;
+    function readAt(px) {
+      cancelAnimationFrame(reading);
+      reading = requestAnimationFrame(() => readout.show(Math.min(Math.max(frameAt(px), 0), numFrames - 1), px, width));
+    }
     const release = (event) => {
       if (event.pointerId !== pressed) return;
       pressed = null;
@@ -266,6 +287,7 @@
         setFrame(frame);
       },
       redraw: draw,
+      layout: () => ({ left: MARGIN.left, right: MARGIN.right, width }),
       end: () => sized.disconnect(),
     };
   }

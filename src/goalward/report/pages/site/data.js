@@ -23,16 +23,17 @@
     const scale = goalward.run.value_scale;
     for (const line of episode.curves.flatMap((curve) => Object.values(curve))) {
       for (const name of Object.keys(line)) {
-        const values = new Float32Array(line[name].length);
-        let sum = 0;
-        line[name].forEach((difference, i) => {
-          sum += difference;
-          values[i] = sum / scale;
-        });
-        line[name] = values;
+        line[name] = summed(line[name], scale);
       }
     }
+    episode.smoothed = summed(episode.smoothed, 10);
+    if (episode.chances) episode.chances.lines = episode.chances.lines.map((line) => summed(line, 1000));
     return episode;
+  }
+
+  function summed(differences, scale) {
+    let sum = 0;
+    return Float32Array.from(differences, (difference) => (sum += difference) / scale);
   }
 
   function loadScript(address) {

@@ -65,6 +65,11 @@ window.goalward = window.goalward || {};
     moon: "M13.5 9.6A6 6 0 0 1 6.4 2.5a6 6 0 1 0 7.1 7.1z",
     keys: "M2 4.5h12v7H2zM4.5 7h.01M7 7h.01M9.5 7h.01M12 7h.01M5 9.5h6",
     copy: "M5.5 5.5h8v8h-8zM3 10.5H2.5v-8h8V3",
+    enlarge: "M9.5 2.5h4v4M13.5 2.5 9 7M6.5 13.5h-4v-4M2.5 13.5 7 9",
+    beside: "M2.5 3.5h5v9h-5zM8.5 3.5h5v9h-5z",
+    note: "M3 2.5h10v8l-3 3H3zM5.5 5.5h5M5.5 8.5h3",
+    download: "M8 2.5v7M4.5 6.5 8 10l3.5-3.5M3 13.5h10",
+    columns: "M2.5 3h11v10h-11zM6.2 3v10M9.8 3v10",
     warning: "M8 2.5 14.5 13.5h-13zM8 6.5v3.5M8 11.8v.01",
   };
 
@@ -109,5 +114,9 @@ window.goalward = window.goalward || {};
     }
   }
 
-  Object.assign(goalward, { build, named, shortened, svg, icon, replace, tell, copy });
+  function copyButton(text, what) {
+    return build("button.small-button.copy", { type: "button", "aria-label": `Copy: ${what}`, onclick: () => copy(text, what) }, [icon("copy", 14), build("span.copy-word", { text: " Copy" })]);
+  }
+
+  Object.assign(goalward, { build, named, shortened, svg, icon, replace, tell, copy, copyButton });
 })();

@@ -19,10 +19,11 @@
           "Numbers and curves are those of ", build("code", { text: goalward.run.front.methods[0].name }),
           ". In a curve, down is towards the goal. A row opens the player.",
         ]),
-        goalward.overview.doubtLine(),
+        goalward.answer.doubtLine(),
         meanings(),
         goalward.filters.controls(change),
         sortField(state),
+        build("div.table-tools"),
         build("div.rows"),
       ]),
     ]);
@@ -86,7 +87,7 @@
     const page = pageIn(state, positions.length);
     const first = page * ROWS;
     const shown = positions.slice(first, first + ROWS);
-    const columns = goalward.filters.columns();
+    const columns = goalward.columns.shown();
     const table = build("table.episodes", {}, [
       build("caption.offscreen", { text: "Episodes" }),
       build("thead", {}, build("tr", {}, withCurve(columns, columns.map((column) => header(column, state)), build("th.curve", { scope: "col", text: "Curve" })))),
@@ -94,6 +95,7 @@
     ]);
     const total = goalward.run.episodes.length;
     const told = positions.length === total ? W.counted(total, "episode") : `${W.whole(positions.length)} of ${W.counted(total, "episode")}`;
+    showTools(positions);
     goalward.replace(place.querySelector(".rows"), [
       build("p.row-count", { role: "status", text: told }),
       shown.length ? build("div.scroll", {}, table) : build("p.empty", { text: "No episode is like that. Clear a filter to see more." }),
@@ -101,16 +103,29 @@
     ]);
   }
 
+  // The choice of columns stays as it is, and open, while rows change.
+  function showTools(positions) {
+    const tools = place.querySelector(".table-tools");
+    const old = tools.querySelector(".column-picker");
+    goalward.replace(tools, [old || goalward.columns.picker(showRows), goalward.columns.downloads(positions)]);
+  }
+
+  // Notes have come or changed: controls and rows speak of them.
+  function refresh() {
+    if (place && !place.hidden && !place.contains(document.activeElement)) show(place);
+    else if (place && !place.hidden) showRows();
+  }
+
   // The curve stands beside the outcome, where it is seen however many columns there are.
   function withCurve(columns, cells, curve) {
-    const after = columns.findIndex(({ key }) => key === "outcome") + 1;
+    const after = columns.findIndex(({ key }) => key === "outcome") + 1 || 1;
     return [...cells.slice(0, after), curve, ...cells.slice(after)];
   }
 
   function header(column, state) {
     const sorted = state.sort === column.key;
     const desc = sorted && goalward.filters.isDescending(state, column);
-    const isText = ["id", "task", "outcome"].includes(column.key);
+    const isText = ["id", "task", "outcome", "notes"].includes(column.key);
     return build(`th${isText ? "" : ".number"}`, { scope: "col", "aria-sort": sorted ? (desc ? "descending" : "ascending") : "none" },
       build("button.sort", {
         type: "button",
@@ -126,9 +141,11 @@
       ]));
   }
 
+  const toEpisode = (row) => goalward.route.toEpisode(row.id, goalward.filters.startFrame(row, goalward.route.state()));
+
   function rowOf(position, columns) {
     const row = goalward.run.episodes[position];
-    const open = () => goalward.route.go(goalward.route.toEpisode(row.id));
+    const open = () => goalward.route.go(toEpisode(row));
     const curve = build("td.curve", { "data-name": "Curve" }, goalward.sparkline(row.spark, row.outcome));
     const cells = withCurve(columns, columns.map((column) => cell(row, column)), curve);
     return build("tr", {
@@ -143,7 +160,7 @@
     switch (column.key) {
       case "id":
         return build("th.id", { scope: "row", ...told }, [
-          build("a", { href: goalward.route.link(goalward.route.toEpisode(row.id)), title: row.id, "data-id": row.id }, named(row.id)),
+          build("a", { href: goalward.route.link(toEpisode(row)), title: row.id, "data-id": row.id }, named(row.id)),
           row.held_out ? null : build("span.tag", { text: "trained on", title: "Its values are by networks that learned from it" }),
         ]);
       case "task": {
@@ -152,6 +169,8 @@
       }
       case "outcome":
         return build("td.outcome", told, W.badge(row.outcome));
+      case "notes":
+        return build("td.notes", told, goalward.notes.marks(goalward.notes.of(row.id)));
       case "events":
         return build("td.number.event-counts", told, eventCounts(row.events));
       case "disagreement":
@@ -195,5 +214,5 @@
 
   const linkTo = (id) => place && [...place.querySelectorAll("th.id a")].find((link) => link.dataset.id === id);
 
-  goalward.episodes = { show, linkTo };
+  goalward.episodes = { show, refresh, linkTo };
 })();

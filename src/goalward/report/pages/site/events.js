@@ -19,7 +19,7 @@
       event.thumb ? build("img", { src: event.thumb, alt: "", loading: "lazy" }) : null,
       build("span.event-text", {}, [
         build("span.event-kind", {}, [icon(event.kind, 13), W.kind(event.kind)]),
-        event.words ? build("span.event-words", { text: event.words }) : null,
+        event.words ? build("span.event-words", { text: [event.words, event.over].filter((text) => text).join(" ") }) : null,
         build("span.event-frame", { text: `frame ${event.frame}${seenBy(event)}` }),
       ]),
     ]));

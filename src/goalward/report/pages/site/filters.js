@@ -18,12 +18,13 @@
     { key: "final", name: "At the end", unit: "steps to go", of: (row) => (row.final_steps === null ? Infinity : row.final_steps), desc: true, about: "predicted steps to go in the last frame; fewer is nearer to the goal" },
     { key: "disagreement", name: "Seeds disagree", unit: "sd of value", of: (row) => row.disagreement, desc: true, about: "how far the values of the seeds (−1 to 1) lie apart on average; a large one is a guess" },
     { key: "events", name: "Events", of: (row) => row.events.reduce((a, b) => a + b, 0), desc: true, about: "what the value saw: setbacks, recoveries, stalls, points of no return" },
+    { key: "notes", name: "Notes", of: (row) => goalward.notes.words(row.id) || null, desc: false, about: "what somebody noted of it: tags, notes, a label that is wrong" },
   ];
 
   function columns() {
     const run = goalward.run;
     return COLUMNS.filter(({ key }) =>
-      (key !== "task" || run.front.tasks.length > 1) && (key !== "disagreement" || run.front.num_seeds > 1));
+      (key !== "task" || run.front.tasks.length > 1) && (key !== "disagreement" || run.front.num_seeds > 1) && (key !== "notes" || goalward.notes.hasAny()));
   }
 
   // The positions of the episodes to show, in order.
@@ -39,13 +40,30 @@
       if (state.held && (state.held === "yes") !== row.held_out) return false;
       if (kind >= 0 && !row.events[kind]) return false;
       if (!Number.isNaN(least) && !(row.setback >= least)) return false;
+      if (!hasNoted(row, state)) return false;
       if (!wanted) return true;
+      if (goalward.notes.words(row.id).toLowerCase().includes(wanted)) return true;
       return row.id.toLowerCase().includes(wanted) || goalward.run.front.tasks[row.task].name.toLowerCase().includes(wanted);
     });
     const column = COLUMNS.find(({ key }) => key === state.sort);
     if (!column) return kept;
     const sign = isDescending(state, column) ? -1 : 1;
     return kept.sort((a, b) => compared(column.of(rows[a]), column.of(rows[b]), sign) || a - b);
+  }
+
+  // `tag:dropped`, or any of these.
+  const NOTED = { any: (id) => goalward.notes.words(id) !== "", wrong: (id) => goalward.notes.of(id).wrong_label };
+
+  function hasNoted(row, { noted }) {
+    if (!noted) return true;
+    if (noted.startsWith("tag:")) return goalward.notes.of(row.id).tags.includes(noted.slice(4));
+    return Object.hasOwn(NOTED, noted) ? NOTED[noted](row.id) : true;
+  }
+
+  // Where to start in an episode: at what the table is sorted by.
+  function startFrame(row, { sort }) {
+    const frame = { setback: row.setback_frame, stall: row.stall_frame }[sort];
+    return W.known(frame) ? frame : undefined;
   }
 
   // What has no number comes last, whichever way the rest is sorted.
@@ -61,7 +79,7 @@
 
   // ---- the controls -------------------------------------------------------------------------
 
-  const KEYS = ["outcome", "task", "held", "event", "setback", "q"];
+  const KEYS = ["outcome", "task", "held", "event", "setback", "noted", "q"];
 
   function select(label, key, choices, change) {
     const state = goalward.route.state();
@@ -113,6 +131,9 @@
           ? typed("setback", "Setback of at least", { type: "number", min: "0", step: "1", placeholder: "steps" })
           : null,
         mixed ? select("Held out", "held", [["", "all"], ["yes", "held out"], ["no", "trained on"]], change) : null,
+        goalward.notes.hasAny()
+          ? select("Noted", "noted", [["", "all"], ["any", "something"], ["wrong", "wrong label"], ...goalward.notes.tagsInUse().map((tag) => [`tag:${tag}`, goalward.shortened(tag)])], change)
+          : null,
         KEYS.some((key) => state[key])
           ? build("button.small-button.reset", { type: "button", onclick: () => change(Object.fromEntries(KEYS.map((key) => [key, null]))) }, "Clear filters")
           : null,
@@ -120,5 +141,5 @@
     ]);
   }
 
-  goalward.filters = { columns, chosen, isDescending, controls };
+  goalward.filters = { columns, chosen, startFrame, isDescending, controls };
 })();

@@ -7,11 +7,14 @@
     ["← →", "one frame back or on"],
     ["shift ← →", "ten frames back or on"],
     ["home end", "first or last frame"],
+    ["[ ]", "the event before or after"],
     ["n p", "next or previous episode, in the order of the table"],
     ["1 … 9", "show or hide a method"],
     ["m", "show or hide all other methods"],
     ["h", "now or in hindsight"],
+    ["c", "now or the chance of success"],
     ["s", "value or steps to go"],
+    ["f", "full screen"],
     ["esc", "back to the table"],
     ["?", "this list"],
   ];
@@ -51,9 +54,14 @@
       n: () => goalward.player.turn(1),
       p: () => goalward.player.turn(-1),
       m: toggleOthers,
-      h: () => document.querySelector('.segment[data-curve][aria-pressed="false"]').click(),
+      "[": () => goalward.player.toEvent(-1),
+      "]": () => goalward.player.toEvent(1),
+      h: () => goalward.player.switchTo("hindsight"),
+      c: () => goalward.player.switchTo("chance"),
+      f: () => goalward.player.fullScreen(),
       s: () => document.querySelector('.segment[data-scale][aria-pressed="false"]').click(),
-      Escape: () => goalward.route.go(goalward.route.toTable),
+      // In full screen it ends that.
+      Escape: () => !document.fullscreenElement && goalward.route.go(goalward.route.toTable),
     };
     if (acts[event.key]) return acts[event.key];
     const digit = Number.parseInt(event.key, 10);

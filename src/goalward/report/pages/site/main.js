@@ -29,6 +29,10 @@
       document.title = `${state.view === "episodes" ? "Episodes · " : ""}${policy} · goalward`;
     }
     if (state.view === "overview") showOverview();
+    if (state.view === "overview" && state.part) {
+      goalward.overview.showPart(state.part);
+      return;
+    }
     if (state.view === "episodes") goalward.episodes.show(places.episodes);
     if (state.view === "episode") goalward.player.show(places.episode, state);
     const isElsewhere = before && (before.view !== state.view || before.id !== state.id);
@@ -81,6 +85,8 @@
     const waiting = document.getElementById("waiting");
     if (waiting) waiting.remove();
     document.documentElement.dataset.ready = "yes";
+    goalward.notes.onChange(() => goalward.route.state().view === "episodes" && goalward.episodes.refresh());
+    goalward.notes.load();
   }
 
   try {

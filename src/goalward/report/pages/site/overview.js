@@ -4,22 +4,31 @@
   const { build, icon, named } = goalward;
   const W = goalward.words;
   // Sections of the summary that have a place of their own on this page.
-  const PLACED = ["policy", "tasks", "watch", "trust", "truth", "done"];
+  const PLACED = ["policy", "next", "tasks", "watch", "trust", "truth", "done"];
 
   function show(place) {
     const front = goalward.run.front;
     const others = front.sections.filter((section) => !PLACED.includes(section.name));
     goalward.replace(place, [
-      hero(front),
-      doubts(front),
+      goalward.answer.show(front),
       watch(front),
-      panel("In words", build("div.prose", {}, W.blocks(sectionOf(front, "policy").blocks))),
       goalward.tasks(front, sectionOf(front, "tasks")),
-      goalward.charts.methods(sectionOf(front, "trust").blocks),
-      goalward.charts.truth(sectionOf(front, "truth")),
+      goalward.starts(front),
+      goalward.methods(sectionOf(front, "trust").blocks),
+      goalward.truth(sectionOf(front, "truth")),
       ...others.map((section) => panel(section.title, W.blocks(section.blocks))),
-      goalward.computed(sectionOf(front, "done").blocks),
+      goalward.computed(sectionOf(front, "policy").blocks, sectionOf(front, "done").blocks),
     ]);
+  }
+
+  // A link to a part of the page: there, and opened.
+  function showPart(part) {
+    const place = part && document.getElementById(part);
+    if (!place) return;
+    const folded = place.querySelector("details.why");
+    if (folded) folded.open = true;
+    place.scrollIntoView({ block: "center" });
+    place.focus({ preventScroll: true });
   }
 
   const sectionOf = (front, name) => front.sections.find((section) => section.name === name);
@@ -29,120 +38,13 @@
     return build("section.panel", options || {}, [heading, ...[children].flat()]);
   }
 
-  // ---- the answer ---------------------------------------------------------------------------
+  const inWords = (blocks, title) => build("details.words", {}, [build("summary", { text: title || "In words" }), build("div.prose", {}, W.blocks(blocks))]);
 
-  function hero(front) {
-    const answer = front.answer;
-    const success = answer.success;
-    return build("div.hero", {}, [
-      build("p.overline", { text: "How good is this policy?" }),
-      build("h1.policy", { text: front.policy }),
-      build("div.hero-grid", {}, [
-        build("div.answer.main-answer", {}, [
-          build("div", {}, [
-            build("p.answer-title", { text: "Success rate" }),
-            build("p.big", { text: W.percent(success.value) }),
-          ]),
-          build("div.main-bars", {}, [
-            bar(success, "Success rate"),
-            build("p.main-note", { text: `${success.count} of ${W.counted(success.total, "episode")}; ${W.interval(success)}` }),
-            outcomes(answer.counts),
-          ]),
-        ]),
-        build("div.answers", {}, [moreTime(front), onTheirWay(front), usualSteps(answer)]),
-      ]),
-    ]);
-  }
-
-  // A rate with its interval, from 0 to 100 %.
-  function bar(rate, title) {
-    if (!W.known(rate.value)) return null;
-    const at = (value) => `${(100 * value).toFixed(2)}%`;
-    const hasInterval = W.known(rate.low) && W.known(rate.high);
-    return build("div.interval", { role: "img", "aria-label": `${title} ${W.percent(rate.value)}. ${W.interval(rate)}` }, [
-      build("div.interval-track", {}, [
-        hasInterval ? build("div.interval-range", { style: { left: at(rate.low), width: at(rate.high - rate.low) } }) : null,
-        build("div.interval-point", { style: { left: at(rate.value) } }),
-      ]),
-      build("div.interval-scale", { "aria-hidden": "true" }, [
-        build("span", { text: "0" }), build("span", { text: "50" }), build("span", { text: "100 %" }),
-      ]),
-    ]);
-  }
-
-  function outcomes(counts) {
-    const shown = Object.entries(counts).filter(([, count]) => count > 0);
-    const words = shown.map(([outcome, count]) => `${count} ${W.OUTCOMES[outcome]}`).join(", ");
-    return build("div.outcomes", {}, [
-      build("div.outcome-bar", { role: "img", "aria-label": words },
-        shown.map(([outcome, count]) => build(`span.${outcome}`, { style: { "flex-grow": String(count) } }))),
-      build("ul.outcome-key", {}, shown.map(([outcome, count]) =>
-        build("li", {}, build("a", { href: goalward.route.freshLink({ view: "episodes", outcome }) }, [
-          W.badge(outcome), build("span.count", { text: W.whole(count) }),
-        ])))),
-    ]);
-  }
-
-  function tile(title, number, parts, isDoubted) {
-    return build(`div.answer${isDoubted ? ".doubted" : ""}`, {}, [
-      build("p.answer-title", {}, [title, isDoubted ? build("span.tag", { text: "do not rely on this" }) : null]),
-      number === null ? null : build("p.medium", { text: number }),
-      ...parts,
-    ]);
-  }
-
-  function note(text) {
-    return build("p.answer-note", { text });
-  }
-
-  function moreTime({ answer, doubts }) {
-    const more = answer.more_time;
-    if (answer.silence) return tile("With twice the time", null, [note(answer.silence)]);
-    return tile("With twice the time", `about ${W.percent(more.value)}`, [
-      bar(more, "Success rate with twice the time"),
-      note(`expected to succeed, each episode given its own clock again; ${W.interval(more)}`),
-      note(`of those that timed out ${W.percent(answer.share.value)}; ${W.interval(answer.share)}`),
-    ], doubts.length);
-  }
-
-  function onTheirWay({ answer, doubts }) {
-    if (answer.silence) return null;
-    const { on_its_way: near, stuck, cannot_tell: unclear } = answer.late;
-    const { on_its_way_from: likely, stuck_up_to: unlikely } = answer.verdicts;
-    const told = near.length + stuck.length;
-    return tile("Time-outs with a verdict", `${told} of ${told + unclear.length}`, [
-      note(`${near.length} on their way (a chance of at least ${W.percent(likely)} with their own clock again), ${stuck.length} stuck (at most ${W.percent(unlikely)}); of ${unclear.length} nobody can tell`),
-      lateEpisodes("On their way", near),
-      lateEpisodes("Stuck", stuck),
-      lateEpisodes("Cannot tell", unclear),
-    ], doubts.length);
-  }
-
-  // The first few by name; the rest in the table, those nearest to the goal on top.
-  function lateEpisodes(title, ids) {
-    if (!ids.length) return null;
-    const names = ids.slice(0, 5).flatMap((id, i) => [
-      i ? ", " : " ", build("a", { href: goalward.route.freshLink(goalward.route.toEpisode(id)) }, named(id)),
-    ]);
-    const all = { view: "episodes", outcome: "time_out", sort: "final", desc: "0" };
-    const rest = ids.length > 5 ? [" and ", build("a", { href: goalward.route.freshLink(all), text: `${ids.length - 5} more` })] : [];
-    return build("p.answer-note", {}, [`${title}:`, ...names, ...rest]);
-  }
-
-  function usualSteps(answer) {
-    const steps = answer.steps;
-    if (!W.known(steps.median)) return tile("Steps to success", null, [note(`Not known: ${steps.reason}.`)]);
-    return tile("Steps to success", `${W.whole(steps.median)} steps`, [
-      note(`half of the successes took this or fewer, the middle half ${W.whole(steps.quarter)} to ${W.whole(steps.three_quarters)}`),
-    ]);
-  }
-
-  function doubts(front) {
-    if (!front.doubts.length) return null;
-    return build("aside.callout", { "aria-label": "Doubts" }, [
-      icon("warning", 20),
-      build("div", {}, front.doubts.map((spans) => build("p", {}, W.spans(spans)))),
-    ]);
+  // A word with its meaning: by pointer, by finger and by keyboard.
+  function explained(word, meaning) {
+    return build("button.explained", {
+      type: "button", title: meaning, "aria-label": `${word}: ${meaning}`, onclick: () => goalward.tell(meaning),
+    }, word);
   }
 
   // ---- watch these first --------------------------------------------------------------------
@@ -158,9 +60,10 @@
     return build("section.watch", {}, [
       build("h2", { text: title }),
       isShort ? null : build("p.how", {}, how),
+      isShort ? null : goalward.answer.doubtLine(),
       build("div.cards", {}, found.map(card)),
       // After the list that the cards show: how many events there are in all.
-      ...(isShort ? [] : blocks.filter(({ kind }) => kind === "paragraph").map(({ spans }) => build("p.how", {}, W.spans(spans)))),
+      ...(isShort ? [] : blocks.filter(({ kind, role }) => kind === "paragraph" && role !== "caution").map(({ spans }) => build("p.how", {}, W.spans(spans)))),
     ]);
   }
 
@@ -182,14 +85,5 @@
     ]);
   }
 
-  // On the pages that show values: they are in doubt, and where that is said.
-  function doubtLine() {
-    if (!goalward.run.front.doubts.length) return null;
-    return build("p.doubt-line", {}, [
-      icon("warning", 16), build("span", {}, ["Do not rely on what these values say of time-outs: ",
-        build("a", { href: goalward.route.link({ view: "overview", id: null, frame: null }), text: "why" }), "."]),
-    ]);
-  }
-
-  goalward.overview = { show, watch, panel, bar, doubtLine };
+  goalward.overview = { show, showPart, watch, panel, inWords, explained };
 })();

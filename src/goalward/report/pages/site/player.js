@@ -1,9 +1,11 @@
 // One episode: all cameras in step, its curve under them, what happened and when.
 "use strict";
 (function () {
-  const { build, icon, named } = goalward;
-  const W = goalward.words;
+  const { build } = goalward;
+  const { backLink, heading } = goalward.episodeHead;
   let shown = null;
+  // Where n and p were last sent, until the page is there: quick presses all count.
+  let wanted = null;
 
   // ---- which episode ------------------------------------------------------------------------
 
@@ -21,6 +23,7 @@
 
   async function show(place, state) {
     const position = positionOf(state.id);
+    if (position === wanted) wanted = null;
     if (shown && shown.position === position) {
       shown.follow(state);
       return;
@@ -45,38 +48,27 @@
     shown = null;
   }
 
-  function backLink() {
-    return build("a.back-link", { href: goalward.route.link(goalward.route.toTable) }, [icon("back", 13), " All episodes"]);
-  }
-
   // ---- the page -----------------------------------------------------------------------------
 
   function openPlayer(place, position, episode, state) {
     const run = goalward.run;
     const row = run.episodes[position];
     const numFrames = row.frames;
-    const views = episode.cameras.map((camera) => cameraView(camera));
-    const clock = goalward.makeClock({
-      videos: views.map((view) => view.video).filter((video) => video),
-      fps: episode.fps,
-      numFrames,
-      onFrame,
-      onPlaying,
-    });
+    const cameras = goalward.makeCameras(episode);
+    const own = goalward.makeClock({ videos: cameras.videos, fps: episode.fps, numFrames, onFrame, onPlaying });
+    const clock = goalward.beside.shared(own);
     const curve = goalward.makeCurve({ episode, numFrames, onSeek });
-    const transport = goalward.makeTransport(clock, episode, numFrames);
-    const legend = makeLegend(run, episode, toggleMethod, changeLook);
+    const transport = goalward.makeTransport(clock, episode, numFrames, () => fullScreen(player));
+    const legend = goalward.legend.make(run, episode, toggleMethod, changeLook);
+    const traces = goalward.makeTraces(episode, numFrames, curve.layout, changeLook);
     const strip = goalward.makeEvents(episode, (frame) => jump(frame));
-    let methods = methodsIn(state);
+    const moving = [curve, transport, legend, traces, strip, cameras];
     let wasPlaying = false;
     let noting = 0;
 
     function onFrame(frame) {
-      curve.setFrame(frame);
-      transport.setFrame(frame);
-      legend.setFrame(frame);
-      strip.setFrame(frame);
-      if (!clock.isPlaying()) noteSoon();
+      for (const part of moving) part.setFrame(frame);
+      if (!own.isPlaying()) noteSoon();
     }
 
     function onPlaying(isPlaying) {
@@ -104,12 +96,21 @@
       clock.seek(frame);
     }
 
+    // The next event that lies after this frame, or the last one before it.
+    function toEvent(direction) {
+      const frames = [...new Set(episode.events.map(({ frame }) => frame))].sort((a, b) => a - b);
+      const now = clock.frame();
+      const to = direction > 0 ? frames.find((frame) => frame > now) : frames.reverse().find((frame) => frame < now);
+      if (to === undefined) goalward.tell(direction > 0 ? "No event after this frame" : "No event before this frame");
+      else jump(to);
+    }
+
     function toggleMethod(m) {
+      const { methods } = goalward.legend.lookIn(goalward.route.state(), episode);
       if (methods.has(m)) methods.delete(m);
       else methods.add(m);
       const names = [...methods].sort((a, b) => a - b).map((i) => run.front.methods[i].name);
-      goalward.route.note({ methods: names.join(",") === run.front.methods[0].name ? null : names.join(",") || "none" });
-      applyLook();
+      changeLook({ methods: names.join(",") === run.front.methods[0].name ? null : names.join(",") || "none" });
     }
 
     function changeLook(changes) {
@@ -119,42 +120,48 @@
 
     function applyLook() {
       const now = goalward.route.state();
-      methods = methodsIn(now);
-      const look = { methods, scale: now.scale === "steps" ? "steps" : "value", view: viewIn(now), hidesTruth: now.truth === "off" };
+      const look = goalward.legend.lookIn(now, episode);
       curve.setLook(look);
       legend.setLook(look);
+      traces.setChosen(now);
     }
 
     // What this reader remembers goes into the address: a copied link shows others the same curve.
-    if (viewIn(state) !== (state.curve || usualView())) goalward.route.note({ curve: viewIn(state) });
+    const view = goalward.legend.viewIn(state, episode);
+    if (view !== (state.curve || goalward.legend.usualView())) goalward.route.note({ curve: view });
 
+    const player = build("div.player", {}, [
+      cameras.place,
+      transport.bar,
+      build("div.curve-panel", {}, [legend.bar, curve.area, traces.section, legend.note, goalward.answer.doubtLine()]),
+    ]);
     goalward.replace(place, [
-      heading(position, row, episode),
-      build("div.player", {}, [
-        views.length ? build(`div.cameras.cameras-${Math.min(views.length, 4)}`, {}, views.map((view) => view.figure)) : null,
-        views.length ? null : build("p.how.no-video", { text: "No video in this report: the curve plays alone." }),
-        transport.bar,
-        build("div.curve-panel", {}, [legend.bar, curve.area, legend.note, goalward.overview.doubtLine()]),
-      ]),
+      heading(position, row, episode, (direction) => run.episodes[neighbour(position, direction)]),
+      player,
       strip.section,
     ]);
     document.title = `Episode ${row.id} · ${run.front.policy}`;
     applyLook();
     clock.seek(frameIn(state, numFrames));
 
-    const redraw = () => curve.redraw();
     shown = {
       position,
       clock,
       toggleMethod,
-      redraw,
+      toEvent,
+      fullScreen: () => fullScreen(player),
+      switchTo: (wantedView) => changeLook(goalward.legend.switchTo(wantedView, goalward.route.state(), episode)),
+      redraw: () => {
+        curve.redraw();
+        traces.redraw();
+      },
       follow: (next) => {
         applyLook();
         if (frameIn(next, numFrames) !== clock.frame()) jump(frameIn(next, numFrames));
       },
       end: () => {
         clearTimeout(noting);
-        clock.end();
+        own.end();
         curve.end();
       },
     };
@@ -165,163 +172,37 @@
     return Number.isNaN(frame) ? 0 : Math.min(Math.max(frame, 0), numFrames - 1);
   }
 
-  function methodsIn(state) {
-    const all = goalward.run.front.methods;
-    if (!state.methods) return new Set([0]);
-    const names = state.methods.split(",");
-    return new Set(all.map((_, i) => i).filter((i) => names.includes(all[i].name)));
-  }
-
-  // ---- now or in hindsight ------------------------------------------------------------------
-
-  const VIEW_KEY = "goalward-curve";
-
-  // The curve that marks are found in: they lie where it shows what they say.
-  const usualView = () => (goalward.run.events_of === "hindsight" ? "hindsight" : "now");
-
-  // As the address says; else as the reader chose last; else the usual one.
-  function viewIn(state) {
-    return [state.curve, remembered(), usualView()].find((view) => view === "now" || view === "hindsight");
-  }
-
-  function remembered() {
-    try {
-      return localStorage.getItem(VIEW_KEY);
-    } catch (error) {
-      return null; // A browser may forbid pages from disk to remember anything.
-    }
-  }
-
-  function remember(view) {
-    try {
-      localStorage.setItem(VIEW_KEY, view);
-    } catch (error) {
-      // The address still has it, as long as the page is open.
-    }
-    return { curve: view };
-  }
-
-  function heading(position, row, episode) {
-    const turn = (direction, words, name) => {
-      const to = neighbour(position, direction);
-      const target = to === undefined ? null : goalward.run.episodes[to];
-      return build("a.small-button", {
-        href: target ? goalward.route.link(goalward.route.toEpisode(target.id)) : null,
-        "aria-disabled": target ? null : "true", "aria-label": `${words} episode`, title: `${words} episode`, class: "small-button turn",
-      }, name === "back" ? [icon("back", 13), build("span.turn-word", { text: words })] : [build("span.turn-word", { text: words }), icon("forward", 13)]);
-    };
-    const task = goalward.run.front.tasks[row.task].name;
-    return build("header.episode-head", {}, [
-      build("div.episode-nav", {}, [backLink(), build("span.turns", {}, [turn(-1, "Previous", "back"), turn(1, "Next", "forward")])]),
-      build("div.episode-title", {}, [
-        build("h1", { title: row.id }, ["Episode ", named(row.id)]), W.badge(row.outcome),
-        row.held_out ? null : build("span.tag", { text: "trained on", title: "Its values are by networks that learned from it" }),
-        build("span.episode-facts", {}, [
-          task ? named(task) : null, task ? " · " : null,
-          `${W.counted(row.frames, "frame")}${episode.cameras.length ? `, ${W.seconds(row.frames / episode.fps)}` : ""}`,
-        ]),
-        build("span.actions", {}, [
-          build("button.small-button", { type: "button", id: "copy-link", onclick: () => goalward.copy(location.href, "Link") }, [icon("link", 14), " Copy link"]),
-          episode.sheet.length
-            ? build("span.sheet", {}, ["Sheet", ...episode.sheet.map((file) =>
-              build("a", { href: file, target: "_blank", rel: "noopener", text: file.split(".").pop().toUpperCase(), title: "Frames and curve on one page" }))])
-            : null,
-        ]),
-      ]),
-    ]);
-  }
-
-  function cameraView(camera) {
-    const name = W.shortCamera(camera.name);
-    const caption = build("figcaption", { title: camera.name, text: name });
-    if (!camera.video) {
-      return { video: null, figure: build("figure.camera", {}, [build("p.no-picture", { text: camera.problem || "no video" }), caption]) };
-    }
-    const shape = camera.width && camera.height ? { "aspect-ratio": `${camera.width} / ${camera.height}` } : {};
-    const video = build("video", { src: camera.video, style: shape, preload: "auto", playsinline: true, disablepictureinpicture: true, "aria-label": `Camera ${name}` });
-    video.muted = true;
-    video.addEventListener("click", () => shown && shown.clock.toggle());
-    video.addEventListener("error", () => {
-      if (video.getAttribute("src")) video.replaceWith(build("p.no-picture", { text: "This video is missing or cannot be played here. If its file is gone, `goalward report` makes it again." }));
-    });
-    return { video, figure: build("figure.camera", {}, [video, caption]) };
-  }
-
-  // ---- methods ------------------------------------------------------------------------------
-
-  const VIEW_WORDS = {
-    now: "Now: what could be said at each frame, not knowing what came next, as on a running robot.",
-    hindsight: "In hindsight: how things stood at each frame, knowing how the episode went on.",
-  };
-
-  function makeLegend(run, episode, toggle, change) {
-    const chips = run.front.methods.map((method, m) => {
-      const reading = build("span.reading");
-      const chip = build("button.chip.method", {
-        type: "button", "data-method": method.name, onclick: () => toggle(m),
-        style: { "--light": method.colours.light, "--dark": method.colours.dark },
-      }, [build("span.swatch"), build("span.method-name", { text: method.name }), reading]);
-      return { chip, reading };
-    });
-    const scales = ["value", "steps"].map((scale) => build("button.segment", {
-      type: "button", "data-scale": scale, onclick: () => change({ scale: scale === "value" ? null : scale }), text: scale === "value" ? "Value" : "Steps to go",
-    }));
-    const views = ["now", "hindsight"].map((view) => build("button.segment", {
-      type: "button", "data-curve": view, onclick: () => change(remember(view)), text: view === "now" ? "Now" : "In hindsight", title: VIEW_WORDS[view],
-    }));
-    const meaning = build("span.view-words");
-    let look = { view: usualView() };
-    let at = 0;
-    const read = () => chips.forEach(({ reading }, m) => {
-      const steps = W.stepsOf(episode.curves[m][look.view].mean[at], run.discount);
-      reading.textContent = isFinite(steps) ? `${W.whole(steps)} steps` : "never";
-    });
-    const truth = episode.truth.length
-      ? build("button.chip.method.truth", { type: "button", onclick: () => change({ truth: truth.getAttribute("aria-pressed") === "true" ? "off" : null }) }, [build("span.swatch"), "truth"])
-      : null;
-    return {
-      bar: build("div.legend", {}, [
-        build("div.chips", { role: "group", "aria-label": "Methods" }, [...chips.map(({ chip }) => chip), truth]),
-        build("div.segments", { role: "group", "aria-label": "What the curve knows" }, views),
-        build("div.segments", { role: "group", "aria-label": "Scale" }, scales),
-      ]),
-      note: build("p.how", {}, [
-        meaning, " ",
-        (run.front.num_seeds > 1 ? "Line: mean over seeds; band: from the lowest to the highest seed. " : "") +
-          "Lower is better: −1 is at the goal, 1 is never. Drag on the curve to move through the episode." +
-          (episode.truth.length ? " Dots: true values, with two standard errors." : ""),
-      ]),
-      setLook: (wanted) => {
-        look = wanted;
-        chips.forEach(({ chip }, m) => chip.setAttribute("aria-pressed", String(look.methods.has(m))));
-        scales.forEach((segment) => segment.setAttribute("aria-pressed", String(segment.dataset.scale === look.scale)));
-        if (truth) truth.setAttribute("aria-pressed", String(!look.hidesTruth));
-        views.forEach((segment) => segment.setAttribute("aria-pressed", String(segment.dataset.curve === look.view)));
-        meaning.textContent = `${VIEW_WORDS[look.view]} Marks are found in ${look.view === usualView() ? "this" : "the other"} curve.`;
-        read();
-      },
-      setFrame: (frame) => {
-        at = frame;
-        read();
-      },
-    };
+  function fullScreen(element) {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else if (element.requestFullscreen) element.requestFullscreen().catch(() => goalward.tell("This browser does not allow full screen here"));
+    else goalward.tell("This browser has no full screen");
   }
 
   // ---- the keyboard's way -------------------------------------------------------------------
 
   function turn(direction) {
     if (!shown) return;
-    const to = neighbour(shown.position, direction);
-    if (to !== undefined) goalward.route.go(goalward.route.toEpisode(goalward.run.episodes[to].id));
-    else goalward.tell(direction > 0 ? "This is the last episode" : "This is the first episode");
+    const to = neighbour(wanted === null ? shown.position : wanted, direction);
+    if (to === undefined) {
+      goalward.tell(direction > 0 ? "This is the last episode" : "This is the first episode");
+      return;
+    }
+    wanted = to;
+    const row = goalward.run.episodes[to];
+    goalward.route.go(goalward.route.toEpisode(row.id, goalward.filters.startFrame(row, goalward.route.state())));
   }
+
+  const act = (name) => (...given) => shown && shown[name] && shown[name](...given);
 
   goalward.player = {
     show,
     close,
     turn,
     clock: () => (shown ? shown.clock : null),
-    toggleMethod: (m) => shown && shown.toggleMethod && shown.toggleMethod(m),
-    redraw: () => shown && shown.redraw && shown.redraw(),
+    toggleMethod: act("toggleMethod"),
+    toEvent: act("toEvent"),
+    fullScreen: act("fullScreen"),
+    switchTo: act("switchTo"),
+    redraw: act("redraw"),
   };
 })();

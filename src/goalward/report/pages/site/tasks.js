@@ -66,7 +66,7 @@
       build("td.number", { text: W.whole(task.success.total) }),
       build("td.rate", {}, [
         build("span", { text: `${W.percent(task.success.value)} (${W.percent(task.success.low)} to ${W.percent(task.success.high)})` }),
-        goalward.overview.bar(task.success, "Success rate"),
+        goalward.answer.bar(task.success, "Success rate"),
       ]),
       build("td.number", { text: W.whole(task.time_outs) }),
       build("td.number", { text: W.whole(task.failures) }),

@@ -51,7 +51,7 @@
 
   function interval(rate) {
     if (!known(rate.low) || !known(rate.high)) return rate.reason ? `no interval: ${rate.reason}` : "";
-    return `${percent(rate.level)} interval ${percent(rate.low)} to ${percent(rate.high)}`;
+    return `${percent(rate.level)}\u00a0interval ${rounded(100 * rate.low)}\u00a0to\u00a0${percent(rate.high)}`;
   }
 
   // observation.images.front -> front

@@ -8,6 +8,7 @@ have is left out; otherwise one broken episode would take a camera from all of t
 # pyright: standard
 # (h5py ships no type stubs)
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -38,11 +39,14 @@ from goalward.rollouts.readers.hdf5.storage import (
     DamagedFile,
     Declared,
     Group,
+    Stored,
     checked_before,
     checked_codec,
     checked_values,
     child,
+    declared,
 )
+from goalward.rollouts.signals import Signal, signals_of
 
 
 def read_demos(file: DemoFile, names: Sequence[bytes]) -> list[FoundEpisode]:
@@ -70,11 +74,12 @@ def read_demos(file: DemoFile, names: Sequence[bytes]) -> list[FoundEpisode]:
 
 def _found_episode(file: DemoFile, demo: Demo, group: Group, chosen: Chosen) -> FoundEpisode:
     label = file.options.label
+    state = _proprioception(file, demo, group, chosen.proprioception)
     terminated = per_frame(group, "terminated", demo.num_frames, file.size, demo.where)
     return FoundEpisode(
         episode_id=demo.episode_id,
         num_frames=demo.num_frames,
-        proprioception=_proprioception(file, demo, group, chosen.proprioception),
+        proprioception=state,
         cameras={key: _camera(file, demo, group, key) for key in chosen.cameras},
         evidence=stated_evidence(group, label.success_key, demo.num_frames, file.size, demo.where),
         task=file.about.task,
@@ -82,7 +87,32 @@ def _found_episode(file: DemoFile, demo: Demo, group: Group, chosen: Chosen) -> 
         action_size=demo.action_size,
         terminated=terminated is not None and bool(terminated.any()),
         other_names=_other_names(file, demo),
+        signals=(
+            *signals_of(state, _state_names(demo, chosen.proprioception), "state"),
+            *_actions(file, demo, group),
+        ),
     )
+
+
+def _actions(file: DemoFile, demo: Demo, group: Group) -> tuple[Signal, ...]:
+    """What the policy commanded; where that cannot be read it is not shown, and that is all."""
+    try:
+        stored = child(group, "actions", demo.where)
+        if not isinstance(stored, Stored):
+            return ()
+        header = declared(stored)
+        values = checked_values(stored, header, file.size, f"{demo.where}: actions")
+    except (DamagedFile, OSError):
+        return ()
+    if len(header.shape) not in (1, 2) or header.shape[0] != demo.num_frames:
+        return ()
+    return signals_of(values, None, "action", is_action=True)
+
+
+def _state_names(demo: Demo, keys: Sequence[str]) -> list[str]:
+    """The key of each number, and which of its numbers it is."""
+    sizes = {key: math.prod(demo.observations[key].shape[1:]) for key in keys}
+    return [f"{key} {i}" if size > 1 else key for key, size in sizes.items() for i in range(size)]
 
 
 def _other_names(file: DemoFile, demo: Demo) -> tuple[str, ...]:

@@ -48,6 +48,15 @@ class Info:
             return ()
         return tuple(shape)
 
+    def names(self, key: str) -> list[str] | None:
+        """What its numbers are called: a list, or one below a name of its own (`motors`)."""
+        names: Any = self.features.get(key, {}).get("names")
+        if isinstance(names, dict) and len(names) == 1:
+            (names,) = names.values()
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            return None
+        return [str(name) for name in names]
+
     def size(self, key: str) -> int:
         """Numbers per frame, 0 if the feature is absent."""
         return math.prod(self.shape(key)) if self.shape(key) else 0

@@ -30,9 +30,11 @@ from goalward.rollouts.readers.lerobot.info import Info, read_info
 from goalward.rollouts.readers.lerobot.paths import DATA_TEMPLATES, locate
 from goalward.rollouts.readers.lerobot.tables import EpisodeTable, FrameTables
 from goalward.rollouts.readers.lerobot.videos import Videos, overlapping
+from goalward.rollouts.signals import Signal, signals_of
 
 _PROPRIOCEPTION = ("observation.state", "state")
 _ACTIONS = ("action", "actions")
+_WORLD = "observation.environment_state"
 _PICTURES = ("video", "image")
 
 
@@ -145,7 +147,10 @@ class _Reader:
             tables = FrameTables(
                 data_file,
                 required=self.proprioception,
-                optional=[*self.success, *TERMINATED_COLUMNS, "timestamp", "task_index"],
+                optional=[
+                    *(*self.success, *TERMINATED_COLUMNS, "timestamp", "task_index"),
+                    *(*_PROPRIOCEPTION, _WORLD, *_ACTIONS),
+                ],
                 packs_episodes=self.info.packs_episodes,
             )
         except RolloutError as error:
@@ -193,6 +198,7 @@ class _Reader:
             fps=self.info.fps,
             action_size=next((self.info.size(key) for key in _ACTIONS if self.info.size(key)), 0),
             terminated=_is_terminated(table, data_file),
+            signals=self._signals(table),
         )
 
     def _frames(
@@ -229,6 +235,20 @@ class _Reader:
             with np.errstate(over="ignore"):  # too large becomes infinite and is found as such
                 parts.append(values.reshape(table.num_frames, -1).astype(np.float32))
         return np.concatenate(parts, axis=1) if parts else no_proprioception(table.num_frames)
+
+    def _signals(self, table: EpisodeTable) -> tuple[Signal, ...]:
+        """What the robot, the world and the policy said, by the names that the data gives."""
+        return tuple(
+            signal
+            for key in (*_PROPRIOCEPTION, _WORLD, *_ACTIONS)
+            if key in table.columns
+            for signal in signals_of(
+                table.columns[key],
+                self.info.names(key),
+                key.removeprefix("observation."),
+                is_action=key in _ACTIONS,
+            )
+        )
 
     def _evidence(self, entry: EpisodeEntry, table: EpisodeTable) -> dict[str, Evidence]:
         found: dict[str, Evidence | None] = {}

@@ -1,0 +1,250 @@
+"""Files that goalward wrote, damaged on disk, and every command that reads them back.
+
+A bit that flipped, a file that was cut, a stretch of zeros, a file of another run in its place: the
+command finds out and says so, makes the file anew, or never needed it.
+"""
+
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from attacks.kills import COMMANDS as KILLED
+from attacks.kills import data_at
+from attacks.processes import Ended, Stop, checked, command, goalward_command, in_fork
+from attacks.results import Outcome, Tried
+from attacks.small_files import (
+    DAMAGES,
+    TINY,
+    damage,
+    emptied,
+    files_of,
+    renewed,
+    what_differs,
+    write_small_features,
+)
+
+PART = "flips"
+_SWAPPED = "swapped"
+_EVALUATE = ("--seeds", "1", *TINY, "--no-report")
+_FIT = ("--methods", "liveness,mc", "--seeds", "2", *TINY)
+_TRUTH = ("truth", "sim", "--frames", "6", "--rollouts", "8", "--workers", "1")
+
+
+def _opened() -> None:
+    """All that `open_run` gives, as text."""
+    import goalward
+
+    run = goalward.open_run("run")
+    print(run.settings, run.episodes, run.events, run.results)
+    for table in (run.values, run.chances):
+        for name, column in vars(table).items():
+            print(name, column.tolist() if isinstance(column, np.ndarray) else column)
+
+
+VERBS: dict[str, Sequence[str] | Callable[[], None]] = {
+    "evaluate": ("evaluate", "features.npz", "--out", "run", *_EVALUATE),
+    "predict": ("predict", "run", "features.npz", "--out", "predicted.parquet"),
+    "export": ("export", "run", "--to", "csv"),
+    "report": ("report", "run"),
+    "sheet": ("sheet", "run", "0", "--cameras", ""),
+    "compare": ("compare", "run", "run_b"),
+    "episodes": ("episodes", "run"),
+    "open_run": _opened,
+    "evaluate, going on": ("evaluate", "features.npz", "--out", "half", *_EVALUATE),
+    "fit": ("fit", "features.npz", "--out", "fit", *_FIT),
+    "fit, going on": ("fit", "features.npz", "--out", "fit_half", *_FIT),
+    "predict by fit": ("predict", "fit", "features.npz", "--out", "predicted.parquet"),
+    "embed": KILLED["embed"],
+    "evaluate embedded": ("evaluate", "embedded.npz", "--out", "run_c", *_EVALUATE),
+    "inspect": ("inspect", "sim", "--json"),
+    "truth": _TRUTH,
+    "evaluate with truth": (
+        *("evaluate", "sim", "--out", "run_d", "--encoder", "effnet-lite0", *_EVALUATE),
+    ),
+    "export in place": KILLED["export in place, evo-rl"],
+}
+_RUN_READERS = (
+    *("evaluate", "predict", "export", "report", "sheet", "compare", "episodes", "open_run"),
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A kind of file: where they lie, which commands read them, in which other folder a peer is."""
+
+    pattern: str
+    verbs: tuple[str, ...]
+    peers: tuple[str, str] | None = None
+
+
+_RUN_FILES = (
+    *("config.toml", "episodes.csv", "outcomes.csv", "training_log.csv", "values.parquet"),
+    *("chances.parquet", "events.csv", "scores.json", "steps.json"),
+)
+TARGETS = {
+    **{
+        f"run/{name}": Target(f"run/{name}", _RUN_READERS, ("run/", "run_b/"))
+        for name in _RUN_FILES
+    },
+    **{
+        f"run/{name}": Target(f"run/{name}", ("evaluate", "report"), ("run/", "run_b/"))
+        for name in ("summary.md", "tables/*", "figures/*")
+    },
+    "run/networks/": Target("run/networks/*", ("evaluate", "predict"), ("run/", "run_b/")),
+    "half-trained run": Target("half/**/*", ("evaluate, going on",), ("half/", "run/")),
+    "fit": Target("fit/*", ("predict by fit", "fit"), ("fit/", "fit_half/")),
+    "half-trained fit": Target("fit_half/*", ("fit, going on",), ("fit_half/", "fit/")),
+    "embedding cache": Target("cache/**/*", ("embed",)),
+    "feature file": Target("embedded.npz", ("evaluate embedded",)),
+    "simulated data set": Target("sim/[dmv]*/**/*", ("inspect", "truth", "evaluate with truth")),
+    "simulation": Target("sim/simulation/**/*", ("truth", "inspect", "evaluate with truth")),
+    "truth": Target("sim/truth*", ("truth", "evaluate with truth")),
+    "record of exports": Target("data/meta/goalward_exports.json", ("export in place",)),
+}
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a command prints and leaves when nothing is damaged."""
+
+    ended: Ended
+    files: dict[str, str]
+
+
+class Flips:
+    """The part of the campaign that damages files of ours."""
+
+    def __init__(self, folder: Path) -> None:
+        self._home = folder / "home"
+        self._place = folder / "try"
+        self._known: dict[str, _Known] = {}
+        if not self._home.exists():
+            _make_home(self._place)
+            self._place.rename(self._home)
+
+    def attack(self, number: int, draws: np.random.Generator) -> Tried:
+        kind = list(TARGETS)[number % len(TARGETS)]
+        target = TARGETS[kind]
+        verb = target.verbs[draws.integers(len(target.verbs))]
+        known = self._undisturbed(verb)
+        how = ""
+        damaged = ""
+        # Some damage is none: a zero that is zeroed.
+        while not how:
+            renewed(self._home, self._place)
+            damaged, how = _damaged(self._place, target, draws)
+        before = files_of(self._place)
+        ended = _run(verb, self._place)
+        outcome, why = _judged(ended, files_of(self._place), known, before, damaged)
+        return Tried(
+            part=PART,
+            number=number,
+            kind=kind,
+            outcome=outcome,
+            note=f"{damaged} {how}, {verb}: {why}",
+            peak_mib=ended.peak_mib,
+        )
+
+    def _undisturbed(self, verb: str) -> _Known:
+        if verb not in self._known:
+            renewed(self._home, self._place)
+            ended = checked(_run(verb, self._place), verb)
+            self._known[verb] = _Known(ended, files_of(self._place))
+        return self._known[verb]
+
+
+def _run(verb: str, place: Path) -> Ended:
+    asked = VERBS[verb]
+    return in_fork(asked, place) if callable(asked) else command(asked, place)
+
+
+def _make_home(place: Path) -> None:
+    """All that the commands read, made where the tries are: files note where they were made."""
+    emptied(place)
+
+    def more() -> None:
+        data_at(place)()
+        write_small_features(place / "features_b.npz", seed=1)
+
+    checked(in_fork(more, place), "data")
+    for arguments in (
+        VERBS["evaluate"],
+        ("evaluate", "features_b.npz", "--out", "run_b", *_EVALUATE),
+        VERBS["fit"],
+        KILLED["embed"],
+        KILLED["simulate"],
+        _TRUTH,
+        ("evaluate", "data", "--out", "run_of_data", "--encoder", "effnet-lite0", *_EVALUATE),
+        VERBS["export in place"],
+    ):
+        assert not callable(arguments)
+        checked(command(arguments, place), " ".join(arguments))
+    for verb, progress in (
+        ("evaluate, going on", place / "half/networks/progress.safetensors"),
+        ("fit, going on", place / "fit_half/progress.safetensors"),
+    ):
+        arguments = VERBS[verb]
+        assert not callable(arguments)
+        _stop_with(progress, arguments, place)
+
+
+def _stop_with(file: Path, arguments: Sequence[str], place: Path) -> None:
+    """Stopped while this file is there, and whole."""
+    for file_event in range(20, 400, 7):
+        stop = Stop(signal.SIGKILL, file_event=file_event)
+        ended = in_fork(lambda: goalward_command(arguments), place, stop=stop)
+        if file.is_file():
+            return
+        checked(ended, f"{file.name} is never there") if not ended.was_stopped else None
+    raise SystemExit(f"{file}: is never there")
+
+
+def _damaged(place: Path, target: Target, draws: np.random.Generator) -> tuple[str, str]:
+    """The file that was damaged and how; no word for how if nothing came of it."""
+    paths = sorted(path for path in place.glob(target.pattern) if path.is_file())
+    path = paths[draws.integers(len(paths))]
+    name = path.relative_to(place).as_posix()
+    ways = [*DAMAGES, _SWAPPED]
+    how = ways[draws.integers(len(ways))]
+    if how != _SWAPPED:
+        return name, how if damage(path, how, draws) else ""
+    others = [one for one in paths if one != path and one.suffix == path.suffix]
+    if target.peers is not None:
+        other = place / name.replace(*target.peers, 1)
+        others = [other] if other.is_file() else others
+    others = [one for one in others if one.read_bytes() != path.read_bytes()]
+    if not others:
+        return name, ""
+    other = others[draws.integers(len(others))]
+    path.write_bytes(other.read_bytes())
+    return name, f"swapped for {other.relative_to(place)}"
+
+
+def _judged(
+    ended: Ended, files: dict[str, str], known: _Known, before: dict[str, str], damaged: str
+) -> tuple[Outcome, str]:
+    last_words = ended.err.strip()[-300:]
+    if ended.is_hang:
+        return Outcome.HANG, last_words
+    if ended.has_traceback or ended.code not in (0, 1, 2):
+        return Outcome.TRACEBACK, f"exit {ended.code}: {last_words}"
+    if ended.code != 0:
+        return (Outcome.REFUSED if last_words else Outcome.TRACEBACK), last_words
+    differing = what_differs(files, known.files, but=[damaged])
+    if ended.out != known.ended.out:
+        differing.append("what is printed")
+    # What the command rewrote has to be right, what it never touched need not be.
+    is_same = files.get(damaged) == known.files.get(damaged)
+    if not is_same and files.get(damaged) != before.get(damaged):
+        differing.append(damaged)
+    if not differing:
+        return (Outcome.REMADE if is_same else Outcome.RIGHT), ""
+    warned = [line for line in ended.err.splitlines() if line.startswith("warning:")]
+    # As JSON it is told in its own place: why an episode is left out.
+    warned += [line for line in ended.out.splitlines() if line.strip().startswith('"reason"')]
+    told = [line for line in warned if line not in known.ended.err and Path(damaged).name in line]
+    what = f"differs: {', '.join(differing[:5])}"
+    return (Outcome.TOLD, told[0]) if told else (Outcome.DIFFERENT, what)

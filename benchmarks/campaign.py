@@ -1,0 +1,124 @@
+"""Does anything go wrong without a word? Kills, damaged files, shared folders, full disks.
+
+    python benchmarks/campaign.py [PART ...] [--minutes 60] [--seed 0] [--share 1.0]
+    python benchmarks/campaign.py flips --only 517     # one try again; its folder stays to look at
+
+A try counts as right only if its result equals, to the bit, that of the same command on the same
+files undisturbed. The parts: kills, flips, mutations, together, full-disk, soak; without one, all.
+The numbers of tries are those of docs/damage.md, times `--share`. Results stay in build/campaign,
+by the code that was attacked, and are taken up again: a campaign that is out of minutes goes on
+where it stopped. Parts may run side by side, each in a process of its own. At the end, and by
+`--table` alone, a table by kind is printed and written as Markdown, every try as JSON.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from attacks.flips import Flips
+from attacks.full_disk import FullDisk
+from attacks.kills import Kills
+from attacks.mutations import Mutations
+from attacks.processes import warm_up
+from attacks.results import MEANINGS, Outcome, Results, Tried, source_digest, table
+from attacks.soak import NUM_EVALUATIONS, Soak
+from attacks.together import Together
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+class Attacks(Protocol):
+    """A part of the campaign: try number so-and-so, drawn from a generator of its own."""
+
+    def attack(self, number: int, draws: np.random.Generator) -> Tried: ...
+
+
+# Of each part what makes its tries, and how many attacks there are in a whole campaign.
+PARTS: dict[str, tuple[Callable[[Path], Attacks], int]] = {
+    "kills": (Kills, 300),
+    "flips": (Flips, 1000),
+    "mutations": (Mutations, 2000),
+    "together": (Together, 60),
+    "full-disk": (FullDisk, 60),
+    "soak": (Soak, NUM_EVALUATIONS),
+}
+
+
+def main() -> None:
+    arguments = _arguments()
+    folder = arguments.folder / source_digest()
+    folder.mkdir(parents=True, exist_ok=True)
+    if not arguments.table:
+        warm_up()
+        until = time.monotonic() + 60 * arguments.minutes
+        for part in arguments.parts or PARTS:
+            _run(part, folder, until, arguments)
+    if arguments.only is None:
+        _tell(folder)
+
+
+def _run(part: str, folder: Path, until: float, arguments: argparse.Namespace) -> None:
+    make, usual = PARTS[part]
+    wanted = round(usual * arguments.share)
+    results = Results(folder, part)
+    place = folder / part
+    place.mkdir(exist_ok=True)
+    attacks = make(place)
+    if arguments.only is not None:
+        print(attacks.attack(arguments.only, _draws(arguments.seed, part, arguments.only)))
+        return
+    # A part that cannot be done here attacks nothing, and ends all the same.
+    number, most = 0, wanted
+    while results.num_attacks < wanted and number < most and time.monotonic() < until:
+        if number not in results.numbers:
+            tried = attacks.attack(number, _draws(arguments.seed, part, number))
+            results.add(tried)
+            if tried.outcome not in (Outcome.RIGHT, Outcome.REMADE) or tried.num_leftovers:
+                print(f"{part} {number}: {tried.kind}: {tried.outcome}: {tried.note}", flush=True)
+        number += 1
+    print(f"{part}: {results.num_attacks} of {wanted}", flush=True)
+
+
+def _draws(seed: int, part: str, number: int) -> np.random.Generator:
+    return np.random.default_rng([seed, *part.encode(), number])
+
+
+def _tell(folder: Path) -> None:
+    tried: list[Tried] = [one for part in PARTS for one in Results(folder, part).tried]
+    text = table(tried)
+    (folder / "table.md").write_text(text + "\n")
+    (folder / "tries.json").write_text(json.dumps([asdict(one) for one in tried], indent=1))
+    print(text)
+    print("\n".join(f"{outcome}: {meaning}" for outcome, meaning in MEANINGS.items()))
+    print(f"{folder}/table.md, tries.json")
+    if any(one.outcome in (Outcome.TRACEBACK, Outcome.HANG) for one in tried):
+        sys.exit(1)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--minutes", type=float, default=60.0, help="stop after so many")
+    parser.add_argument("--seed", type=int, default=0, help="another seed, other tries")
+    parser.add_argument("--share", type=float, default=1.0, help="of the usual number of tries")
+    parser.add_argument("--only", type=int, help="the try of this number alone")
+    parser.add_argument("--table", action="store_true", help="only tell what was tried")
+    parser.add_argument("--folder", type=Path, default=REPOSITORY / "build" / "campaign")
+    arguments = parser.parse_args()
+    unknown: Sequence[str] = [part for part in arguments.parts if part not in PARTS]
+    if unknown:
+        parser.error(f"no part {unknown[0]}: there are {', '.join(PARTS)}")
+    return arguments
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""The site's pages are the repository's own, where they lie: links work on disk and on the site.
+
+README.md is the front page, docs/x.md is x.html, case_studies/ keeps its folders. Pages are named
+by where they lie in the repository; `mkdocs.yml` lists them in that way.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files, InclusionLevel
+
+ROOT = Path(__file__).parent.parent
+BESIDE_DOCS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENCES.md")
+ADDRESSES = {"README.md": "index.html"}
+SHOWN_OF_STUDIES = (".md", ".jpg", ".png", ".svg")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    ours = [file for file in files if file.src_dir == config.docs_dir]
+    for file in ours:
+        files.remove(file)
+        files.append(_shown(f"docs/{file.src_uri}", file.dest_uri, config))
+    for name in BESIDE_DOCS:
+        address = ADDRESSES.get(name, f"{Path(name).stem.lower()}.html")
+        files.append(_shown(name, address, config))
+    for path in sorted((ROOT / "case_studies").rglob("*")):
+        if path.suffix in SHOWN_OF_STUDIES:
+            files.append(_shown(path.relative_to(ROOT).as_posix(), None, config))
+    return files
+
+
+def _shown(name: str, address: str | None, config: Any) -> File:
+    """A file of the repository at this address; tables of results are linked, not in the menu."""
+    linked_only = "/results/" in name
+    inclusion = InclusionLevel.NOT_IN_NAV if linked_only else InclusionLevel.UNDEFINED
+    file = File.generated(config, name, abs_src_path=str(ROOT / name), inclusion=inclusion)
+    if address is not None:
+        file.dest_uri = address
+    return file

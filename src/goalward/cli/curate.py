@@ -1,0 +1,123 @@
+"""`goalward curate`: which episodes and stretches to learn from next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+from rich.table import Table
+
+import goalward
+from goalward.cli.console import output_console, plain, say
+from goalward.cli.read_arguments import CommaList
+
+if TYPE_CHECKING:
+    from goalward.exports.curating.curation import Curation
+
+
+def curate_command(
+    run: Path,
+    /,
+    *,
+    drop: CommaList = None,
+    weigh: Literal["equal", "advantage"] = "equal",
+    keep: CommaList = None,
+    method: str | None = None,
+    data: Path | None = None,
+    out: Path | None = None,
+    anyway: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Choose which episodes and stretches the next policy should learn from, by stated rules.
+
+    What is dropped, rule by rule:
+
+    - `not-success`: episodes that did not succeed
+    - `after-goal`: what was filmed after the goal
+    - `setbacks`: from before a fall of the value to its bottom; the recovery after it stays
+    - `stalls`: frames that came no nearer to the goal
+    - `no-return`: of what did not succeed, all from where it last looked reachable
+
+    You see what is left of every task and outcome. Written are episodes.csv (keep, part or drop,
+    and why), stretches.csv, effect.csv, weights.parquet (index, weight of every frame) and
+    commands.sh with what to type next. The data set is not changed. Whether it helps a policy is
+    another question: docs/curating.md has what came out where it was measured.
+
+    Examples:
+
+    - `goalward curate run` successes without their setbacks and stalls
+    - `goalward curate run --drop no-return,after-goal --weigh advantage` failures too, while they
+      went well, and frames that gained ground count more
+    - `goalward curate run --drop none --weigh advantage` weights alone
+    - `goalward curate run --keep 3,7` whatever the rules say of these
+
+    Parameters
+    ----------
+    run
+        A folder that `goalward evaluate` wrote.
+    drop
+        Rules by name, separated by commas, or none. Default: all but no-return.
+    weigh
+        What is kept counts alike (equal), or more where the advantage is high (advantage).
+    keep
+        Episodes that no rule touches, separated by commas.
+    method
+        Whose values judge. Default: the first of the run.
+    data
+        Where the rollouts lie, if they have moved.
+    out
+        The folder for the files. Default: curation in the run's folder.
+    anyway
+        Go by the values though the run itself does not trust them.
+    """
+    from goalward.exports.curating.curate import DEFAULT_RULES
+    from goalward.run_folder import RunFolder
+
+    rules = DEFAULT_RULES if drop is None else () if drop == ("none",) else drop
+    found = goalward.curate(
+        run,
+        drop=rules,
+        weigh=weigh,
+        keep=keep or (),
+        method=method,
+        data=data,
+        out=out,
+        anyway=anyway,
+    )
+    _print(found)
+    folder = RunFolder(run).curation if out is None else out
+    for note in found.notes:
+        say(f"note: {note}")
+    say(f"written: {folder} (episodes.csv, stretches.csv, effect.csv, weights.parquet)")
+    say(f"next: {folder / 'commands.sh'}")
+
+
+def _print(found: Curation) -> None:
+    from goalward.exports.curating.rules import RULES
+
+    console = output_console()
+    frames = len(found.weights)
+    share = 100 * found.num_kept / frames
+    console.print(f"{found.num_kept} of {frames} frames are kept ({share:.0f} %).", highlight=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    has_tasks = len({effect.task for effect in found.effects}) > 1
+    for name in (*(("task",) if has_tasks else ()), "outcome", "episodes", "frames", "weight"):
+        table.add_column(name, justify="left" if name in ("task", "outcome") else "right")
+    for row in found.effects:
+        table.add_row(
+            *((plain(row.task),) if has_tasks else ()),
+            row.outcome.replace("_", "-"),
+            f"{row.num_episodes_kept} of {row.num_episodes}",
+            f"{row.num_frames_kept} of {row.num_frames}",
+            f"{100 * row.share_before:.0f} % to {100 * row.share_after:.0f} %",
+        )
+    console.print(table)
+    for name in found.rules:
+        spans = [one for one in found.stretches if one.rule == name]
+        total = sum(one.last - one.first + 1 for one in spans)
+        episodes = len({one.episode for one in spans})
+        console.print(
+            plain(f"{name}: {total} frames in {episodes} episodes: {RULES[name].words}"),
+            style="dim",
+            soft_wrap=True,
+        )

@@ -1,0 +1,56 @@
+"""Who does the pieces, by what a user says: `local`, `ray`, or the address of a cluster."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from goalward.errors import GoalwardError, argument
+from goalward.executors.local import LocalExecutor, num_cores
+
+if TYPE_CHECKING:
+    from goalward.executors.on_ray import RayExecutor
+
+Station = TypeVar("Station")
+LOCAL, RAY = "local", "ray"
+_RAY_ADDRESS = "ray://"
+
+
+def is_local(on: str) -> bool:
+    """Whether the work stays in processes of this machine; a word nobody knows is an error."""
+    if on != LOCAL and on != RAY and not on.startswith(_RAY_ADDRESS):
+        raise GoalwardError(
+            f"{argument('on', on)}: say {LOCAL}, {RAY} (the cluster of RAY_ADDRESS, or one on this "
+            f"machine), or the address of a cluster ({_RAY_ADDRESS}host:10001)"
+        )
+    return on == LOCAL
+
+
+def executor_on(
+    on: str,
+    build: Callable[[], Station],
+    num_workers: int | None = None,
+    *,
+    most_workers: int | None = None,
+    shared: Sequence[Path] = (),
+    num_gpus: float = 0,
+) -> "LocalExecutor[Station] | RayExecutor[Station]":
+    """The executor meant by a word; more workers than pieces are not started.
+
+    Ray is imported here, and only if it is asked for.
+    """
+    if is_local(on):
+        wanted = num_cores() if num_workers is None else num_workers
+        return LocalExecutor(build, _at_most(wanted, most_workers))
+    from goalward.executors.on_ray import RayExecutor
+
+    return RayExecutor(
+        build,
+        None if num_workers is None else _at_most(num_workers, most_workers),
+        address=on if on.startswith(_RAY_ADDRESS) else None,
+        shared=shared,
+        num_gpus=num_gpus,
+    )
+
+
+def _at_most(wanted: int, most: int | None) -> int:
+    return wanted if most is None else min(wanted, most)

@@ -1,0 +1,1 @@
+"""Which labels the values contradict, and which recordings are there twice."""

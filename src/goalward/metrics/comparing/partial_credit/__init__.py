@@ -1,0 +1,1 @@
+"""Comparing policies by a score between 0 and 1 per rollout: rubrics, progress, sub-tasks."""

@@ -1,0 +1,1 @@
+"""Tables of outcomes: how people write down what happened, and what they mean."""

@@ -1,0 +1,36 @@
+"""How far episodes lie from those that the networks of another run learned from, in words."""
+
+from goalward.metrics.familiarity import FAR, Familiarity
+from goalward.report.words.blocks import Paragraph, code, listed, paragraph
+from goalward.rollouts.findings import counted
+
+
+def familiarity_paragraph(found: Familiarity) -> Paragraph:
+    """Whose values these are, and of which episodes they know little.
+
+    >>> from goalward.report.words.blocks import plain_text
+    >>> plain_text(familiarity_paragraph(Familiarity("run", 40, ())).words)[:60]
+    'The values are those of run, which learned from 40 episodes;'
+    """
+    learned = f"which learned from {counted(range(found.num_learned))}; nothing was trained here. "
+    if not found.can_tell:
+        share = "Those are too few to say whether these episodes are like them."
+        return paragraph("The values are those of ", code(found.learned), f", {learned}{share}")
+    share = f"{len(found.far)} of {counted(found.episodes)} lie farther from those than all but "
+    share += f"{100 * FAR:.0f} % of them lie from each other"
+    far = listed([code(episode.id) for episode in found.far])
+    is_other = len(found.far) > 2 * FAR * len(found.episodes)
+    told = (": ", far, ".") if found.far else (".",)
+    warning = (
+        " They are not like the ones that were learned from: take values of them with care."
+        if is_other
+        else " Alike are the frames; a policy that goes on otherwise from them has other values."
+    )
+    return paragraph(
+        "The values are those of ",
+        code(found.learned),
+        f", {learned}{share}",
+        *told,
+        warning,
+        role="doubt" if is_other else "text",
+    )

@@ -1,0 +1,93 @@
+"""What to do now, in words: one sentence for each step that follows from a run."""
+
+from goalward.errors import argument
+from goalward.report.words.blocks import (
+    Block,
+    Bullets,
+    Spans,
+    code,
+    em,
+    listed,
+    spans,
+    strong,
+)
+from goalward.rollouts.findings import counted
+from goalward.runs.next_steps import NextStep, StepKind
+from goalward.runs.run import Run
+
+_MOST_NAMED = 5
+
+
+def next_step_words(step: NextStep, run: Run) -> Spans:
+    """What to do, and what it is good for."""
+    match step.kind:
+        case StepKind.CHECK_LABELS:
+            return _labels_words(step, run)
+        case StepKind.RECORD_SUCCESSES:
+            return spans(
+                strong("Add rollouts that succeed"),
+                ": nothing succeeded here, and values learn from successes. Demonstrations count.",
+            )
+        case StepKind.MORE_ROLLOUTS:
+            return _rollouts_words(step, run)
+        case StepKind.LONGER_CLOCK:
+            return spans(
+                strong(f"Let the policy run for {step.number} steps"),
+                f", twice its clock, in some rollouts: a good part of the "
+                f"{run.scores.policy.num_time_out} time-outs may have been on their way.",
+            )
+        case StepKind.MORE_EFFORT:
+            return spans(
+                strong("Train for longer"),
+                ": this was a first look (",
+                code(argument("effort", "quick")),
+                "), and its values are not good enough to rely on.",
+            )
+        case StepKind.WATCH:
+            return spans(
+                strong(f"Watch {counted(step.episodes)}"),
+                " with the largest setbacks, the longest stalls and the nearest misses: ",
+                _named(step),
+                ".",
+            )
+        case StepKind.COMPARE:
+            return spans(strong("Compare"), " with another policy or checkpoint.")
+
+
+def _labels_words(step: NextStep, run: Run) -> Spans:
+    if len(step.episodes) == len(run.episodes):
+        return spans(
+            strong(f"Look through all {counted(step.episodes)}"),
+            ": with so few, one wrong label changes everything, and the values cannot find it.",
+        )
+    which = "label" if len(step.episodes) == 1 else "labels"
+    return spans(
+        strong(f"Check the {which} of {counted(step.episodes)}"),
+        ": what the values see there is the contrary of how they are labelled: ",
+        _named(step),
+        ".",
+    )
+
+
+def _rollouts_words(step: NextStep, run: Run) -> Spans:
+    told: list[str] = []
+    if step.number is not None:
+        told.append(f"about {step.number:,} for a success rate within 10 points either way")
+    if step.for_trust is not None:
+        told.append(f"about {step.for_trust:,} to tell whether the values know anything")
+    most = max(step.number or 0, step.for_trust or 0)
+    return spans(
+        strong(f"Record about {most:,} more rollouts"),
+        f": {', '.join(told)}, if the policy goes on like this."
+        if len(told) > 1
+        else f"{told[0].removeprefix(f'about {most:,}')}, if the policy goes on like this.",
+    )
+
+
+def _named(step: NextStep) -> Spans:
+    return listed([em(name) for name in step.episodes], _MOST_NAMED)
+
+
+def next_blocks(run: Run) -> list[Block]:
+    """The steps as a list; commands stand on the page and on the terminal, which know the place."""
+    return [Bullets(tuple(next_step_words(step, run) for step in run.next_steps))]

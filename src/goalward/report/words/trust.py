@@ -1,0 +1,55 @@
+"""Whether to rely on the values, in a word and in a sentence for who has not read the paper."""
+
+from dataclasses import dataclass
+
+from goalward.metrics.doubts import CHANCE
+from goalward.metrics.trust import Grade, Trust
+from goalward.rollouts.findings import counted
+
+TRUST_TITLE = "Can the values be relied on?"
+_WORDS = {
+    Grade.GOOD: "Yes",
+    Grade.FAIR: "Yes, with care",
+    Grade.WEAK: "As a hint only",
+    Grade.NONE: "No",
+    Grade.UNKNOWN: "Not known",
+    Grade.CONTRADICTED: "No",
+}
+
+
+@dataclass(frozen=True)
+class TrustWords:
+    """The answer in a word, and why in a sentence."""
+
+    word: str
+    why: str
+
+
+def trust_answer(trust: Trust) -> TrustWords:
+    """For the first screen: what `trust_words` says in full, in plain words.
+
+    >>> from goalward.metrics.score import Interval, Score
+    >>> good = Trust("td", Grade.GOOD, 48, Score(0.75), Interval(0.69, 0.80))
+    >>> trust_answer(good).word
+    'Yes'
+    >>> trust_answer(good).why.endswith("in 75 of 100 cases (69 to 80); guessing gives 50.")
+    True
+    """
+    return TrustWords(_WORDS[trust.grade], _why(trust))
+
+
+def _why(trust: Trust) -> str:
+    apart = f"On {counted(range(trust.num_held_out))} that were kept apart"
+    skill, low, high = trust.skill.value, trust.skill_interval.low, trust.skill_interval.high
+    if skill is None:
+        return f"{apart} this cannot be checked: {trust.skill.reason}."
+    if low is None or high is None:
+        return f"{apart} this cannot be checked: there are too few of them."
+    start = ""
+    if trust.grade is Grade.CONTRADICTED:
+        start = "A simulator that knows the truth of some moments contradicts them. "
+    return (
+        f"{start}{apart}, a moment of a success looks nearer to the goal than one of another "
+        f"episode in {100 * skill:.0f} of 100 cases ({100 * low:.0f} to {100 * high:.0f}); "
+        f"guessing gives {100 * CHANCE:.0f}."
+    )

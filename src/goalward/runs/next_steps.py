@@ -1,0 +1,184 @@
+"""What to do after an evaluation, as data: at most three steps that follow from the run."""
+
+import shlex
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from goalward.errors import argument, speaking_of_flags
+from goalward.metrics.more_rollouts import rollouts_for_rate, rollouts_for_trust
+from goalward.metrics.time_out_answer import Saying
+from goalward.metrics.trust import Grade
+from goalward.rollouts.episode import Outcome
+from goalward.values.event_rules import EventRules, smoothed
+
+if TYPE_CHECKING:
+    from goalward.runs.run import Run
+
+MOST_STEPS = 3
+# So few labels are looked through in minutes, all of them.
+FEW_EPISODES = 20
+# Of all episodes: so many more successes are worth waiting for.
+_WORTH_WAITING = 0.1
+# Of the longest episode, in the curve that events are found in: a success that never looked nearer
+# than the first, or another episode that ended nearer than the second, may have a wrong label.
+_FAR = 0.6
+_THERE = 0.03
+_MOST_EPISODES = 5
+
+
+class StepKind(StrEnum):
+    """What is to be done, and what it is good for."""
+
+    CHECK_LABELS = "check_labels"
+    RECORD_SUCCESSES = "record_successes"
+    MORE_ROLLOUTS = "more_rollouts"
+    LONGER_CLOCK = "longer_clock"
+    MORE_EFFORT = "more_effort"
+    WATCH = "watch"
+    COMPARE = "compare"
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """One thing to do; `command` can be copied into a terminal, and is empty where there is none.
+
+    `number` counts what the kind is about: rollouts for a success rate within 10 points, steps of
+    a longer clock. `for_trust` are rollouts after which one could tell whether values know
+    anything. `episodes` are ids, the first to look at first, `frame` where to look in that one.
+    """
+
+    kind: StepKind
+    number: int | None = None
+    for_trust: int | None = None
+    episodes: tuple[str, ...] = ()
+    frame: int | None = None
+    command: str = ""
+
+
+def next_steps(run: "Run") -> tuple[NextStep, ...]:
+    """The most useful first: what stands in the way of an answer, then what refines it."""
+    found = [
+        _check_labels(run),
+        _record_successes(run),
+        _more_rollouts(run),
+        _longer_clock(run),
+        _more_effort(run),
+        _watch(run),
+        _compare(run),
+    ]
+    return tuple(step for step in found if step is not None)[:MOST_STEPS]
+
+
+def _check_labels(run: "Run") -> NextStep | None:
+    """Labels that good values contradict; where values are none, all of a few."""
+    doubted = run.trust.grade not in (Grade.GOOD, Grade.FAIR)
+    if doubted and len(run.episodes) <= FEW_EPISODES:
+        ids = tuple(episode.id for episode in run.episodes)
+        return NextStep(StepKind.CHECK_LABELS, episodes=ids, command=_command("view", run))
+    ids = () if doubted else odd_labels(run)
+    if not ids:
+        return None
+    return NextStep(
+        StepKind.CHECK_LABELS,
+        episodes=ids,
+        command=_command("sheet", run, ids=ids[:_MOST_EPISODES]),
+    )
+
+
+def odd_labels(run: "Run") -> tuple[str, ...]:
+    """Held-out episodes whose curve says the contrary of their label, the oddest first."""
+    curve = run.values.steps(run.method).astype(np.float64)
+    ceiling = float(run.time_limit)
+    mean = np.clip(curve, 0.0, ceiling).mean(axis=0, keepdims=True)
+    odd: list[tuple[float, str]] = []
+    for position, episode in enumerate(run.episodes):
+        if not episode.held_out:
+            continue
+        own = smoothed(mean[:, run.frames_of(position)], ceiling, EventRules().window)[0] / ceiling
+        if episode.outcome is Outcome.SUCCESS:
+            by_much = float(own.min()) - _FAR
+        else:
+            by_much = _THERE - float(own[-1])
+        if by_much > 0:
+            odd.append((by_much, episode.id))
+    return tuple(name for _, name in sorted(odd, key=lambda one: -one[0]))
+
+
+def _record_successes(run: "Run") -> NextStep | None:
+    if run.scores.policy.success.count:
+        return None
+    return NextStep(StepKind.RECORD_SUCCESSES, command=run.settings.made_by.command)
+
+
+def _more_rollouts(run: "Run") -> NextStep | None:
+    """Until the rate is known within 10 points, and until values can be checked where they were
+    not."""
+    success = run.scores.policy.success
+    for_rate = rollouts_for_rate(success)
+    is_checked = run.trust.grade in (Grade.GOOD, Grade.FAIR, Grade.CONTRADICTED)
+    for_trust = None if is_checked else rollouts_for_trust(run.trust, success)
+    if not for_rate and not for_trust:
+        return None
+    return NextStep(
+        StepKind.MORE_ROLLOUTS,
+        number=for_rate or None,
+        for_trust=for_trust or None,
+        command=run.settings.made_by.command,
+    )
+
+
+def _longer_clock(run: "Run") -> NextStep | None:
+    """Where a good part of the episodes is expected, or was measured, to succeed with more time."""
+    answer, policy = run.time_outs, run.scores.policy
+    if answer.saying not in (Saying.EXPECTED, Saying.MEASURED) or answer.share.value is None:
+        return None
+    if answer.share.value * policy.num_time_out < _WORTH_WAITING * policy.success.total:
+        return None
+    longest = max(one.num_steps for one in policy.more_time.late)
+    chosen = (*_option("outcome", "time_out"), *_option("sort", "chance"))
+    command = _command("episodes", run, *chosen)
+    return NextStep(StepKind.LONGER_CLOCK, number=2 * longest, command=command)
+
+
+def _more_effort(run: "Run") -> NextStep | None:
+    """Where a first look could not tell, a longer one may."""
+    given = run.settings.made_by.command
+    is_quick = run.settings.evaluation.effort == "quick"
+    if run.trust.grade not in (Grade.WEAK, Grade.NONE) or not is_quick or not given:
+        return None
+    words = shlex.split(given)
+    flag, longer = _option("effort", "normal")
+    if flag in words:
+        at = words.index(flag)
+        words = words[:at] + words[at + 2 :]
+    return NextStep(StepKind.MORE_EFFORT, command=shlex.join([*words, flag, longer]))
+
+
+def _watch(run: "Run") -> NextStep | None:
+    watched = run.scores.policy.watch_first
+    if not watched:
+        return None
+    ids = tuple(run.episodes[one.episode].id for one in watched)
+    return NextStep(
+        StepKind.WATCH, episodes=ids, frame=watched[0].frame, command=_command("view", run)
+    )
+
+
+def _compare(run: "Run") -> NextStep | None:
+    return NextStep(StepKind.COMPARE, command=f"{_command('compare', run)} OTHER_RUN")
+
+
+def _option(name: str, value: str) -> tuple[str, str]:
+    """As a shell takes it: a command is one wherever it is shown."""
+    with speaking_of_flags():
+        flag, given = shlex.split(argument(name, value))
+    return flag, given
+
+
+def _command(verb: str, run: "Run", *options: str, ids: tuple[str, ...] = ()) -> str:
+    """As it is typed; an id that begins with a dash must not be taken for an option."""
+    fence = ("--",) if any(name.startswith("-") for name in ids) else ()
+    return shlex.join(["goalward", verb, str(run.folder.path), *options, *fence, *ids])

@@ -1,0 +1,112 @@
+"""Chances held against what happened: moved so far that they are right on average.
+
+Networks that leave the clock open are too hopeful of episodes that they never saw. How much so can
+be seen without another rollout: stop every held-out episode at nine places before its clock, the
+landmarks; whoever still runs there either succeeds in the rest of the clock or does not, and both
+were recorded. One number per method, a step of the log-odds, makes up for the mean difference.
+"""
+
+# pyright: standard
+# (scipy ships no type stubs)
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import special
+
+from goalward.rollouts.endings import BoolArray, Endings, FloatArray, IndexArray
+from goalward.values.chances import ChanceTable
+
+# Of the shortest clock of a task.
+LANDMARKS = np.arange(1, 10) / 10
+# An episode is seen at up to nine landmarks and is still one episode.
+_WEIGHT = 1 / len(LANDMARKS)
+# As much as one episode of even chance holds the step at 0: few episodes move little.
+_HELD_BACK = 1.0
+_NUM_ITERATIONS = 50
+_LEAST_CHANCE = 0.005
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """Frames where it is known whether success came within `num_steps`: all (landmarks seen,)."""
+
+    frame: IndexArray
+    num_steps: IndexArray
+    came: BoolArray
+
+
+def landmarks(endings: Endings, tasks: Sequence[str], held_out: BoolArray) -> Landmarks:
+    """Where held-out episodes still run at a landmark, and whether they succeed by the clock.
+
+    The clock of a task is the shortest of its time-outs, so that no time-out hides an outcome;
+    where none timed out, its longest episode.
+
+    >>> endings = Endings(np.array([21, 32]), np.array([-1, 10]))
+    >>> found = landmarks(endings, ["", ""], np.array([True, True]))
+    >>> found.frame[:3], found.num_steps[:3], found.came.astype(int)
+    (array([ 2, 23,  4]), array([18, 18, 16]), array([0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0]))
+    """
+    last = endings.lengths - 1
+    timed_out = ~endings.success & ~endings.failures
+    frame, num_steps, came = [], [], []
+    for task in dict.fromkeys(tasks):
+        of_task = np.array([other == task for other in tasks])
+        clocks = last[of_task & timed_out]
+        clock = int(clocks.min() if len(clocks) else last[of_task].max())
+        runs_until = np.where(endings.success, endings.goal_frames, last)
+        in_time = endings.success & (endings.goal_frames <= clock)
+        for at in np.unique(np.floor(LANDMARKS * clock + 0.5).astype(np.int64)):
+            seen = np.flatnonzero(of_task & held_out & (runs_until > at) & (at < clock))
+            frame.append(endings.starts[seen] + at)
+            num_steps.append(np.full(len(seen), clock - at))
+            came.append(in_time[seen])
+    return Landmarks(np.concatenate(frame), np.concatenate(num_steps), np.concatenate(came))
+
+
+def log_odds_step(chance: FloatArray, came: BoolArray) -> float:
+    """How far the log-odds of chances (landmarks seen,) must move to be right on average.
+
+    The most likely step, held back as by one more episode:
+
+        sum over landmarks seen of (sigmoid(log-odds + step) - came) / 9 + step = 0
+
+    >>> round(log_odds_step(np.full(900, 0.5), np.arange(900) < 225), 2)  # log(1/3) is -1.10
+    -1.04
+    """
+    odds = special.logit(np.clip(chance, _LEAST_CHANCE, 1 - _LEAST_CHANCE))
+    step = 0.0
+    for _ in range(_NUM_ITERATIONS):
+        moved = special.expit(odds + step)
+        slope = _WEIGHT * float((moved - came).sum()) + _HELD_BACK * step
+        step -= slope / (_WEIGHT * float((moved * (1 - moved)).sum()) + _HELD_BACK)
+    return step
+
+
+def moved(chance: np.ndarray, step: float) -> np.ndarray:
+    """Chances with a step of their log-odds; none and certainty stay what they are.
+
+    >>> moved(np.array([0.0, 0.5, 1.0]), -np.log(3)).round(2).tolist()
+    [0.0, 0.25, 1.0]
+    """
+    times = np.exp(step)
+    return (chance * times / (1 - chance + chance * times)).astype(chance.dtype)
+
+
+def held_against_outcomes(
+    chances: ChanceTable, endings: Endings, held_out: BoolArray
+) -> ChanceTable:
+    """The chances of every method, each moved by its own step; they still rise with time.
+
+    The held-out episodes that the step comes from are those that are told of: one number from all
+    of them, so that each has little say in its own chance.
+    """
+    found = landmarks(endings, chances.episode_tasks, held_out)
+    within, at_end = chances.within.copy(), chances.at_end.copy()
+    asked = np.zeros(chances.num_frames)
+    asked[found.frame] = found.num_steps
+    for index, method in enumerate(chances.methods):
+        step = log_odds_step(chances.within_steps(method, asked)[found.frame], found.came)
+        within[index], at_end[index] = moved(within[index], step), moved(at_end[index], step)
+    return replace(chances, within=within, at_end=at_end)

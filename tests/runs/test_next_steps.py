@@ -1,0 +1,129 @@
+"""What to do next follows from the run: at most three steps, each with a command that runs."""
+
+import shlex
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
+
+from goalward.report.words.blocks import plain_text
+from goalward.report.words.next_steps import next_step_words
+from goalward.rollouts.episode import Outcome
+from goalward.runs.next_steps import StepKind, odd_labels
+
+LENGTH = 20
+
+
+def run_of(outcomes, steps_of, names=None, **config):
+    """`steps_of(position, outcome)` -> steps of its frames, one seed."""
+    names = names or [str(i) for i in range(len(outcomes))]
+    episodes = [
+        drawn_episode(name, LENGTH, outcome=outcome)
+        for name, outcome in zip(names, outcomes, strict=True)
+    ]
+    steps = [steps_of(i, outcome) for i, outcome in enumerate(outcomes)]
+    return drawn_run(episodes, {"td": steps}, **config)[0]
+
+
+def knowing(position, outcome):
+    return countdown(LENGTH, 1) if outcome is Outcome.SUCCESS else np.full((1, LENGTH), 40.0)
+
+
+def blind(position, outcome):
+    return np.full((1, LENGTH), 5.0)
+
+
+HALF = [Outcome.SUCCESS, Outcome.TIME_OUT]
+
+
+def kinds(run):
+    return [step.kind for step in run.next_steps]
+
+
+def test_a_rate_that_is_too_wide_asks_for_so_many_more() -> None:
+    run = run_of(HALF * 24, knowing)
+    (rollouts, *_) = run.next_steps
+    assert (rollouts.kind, rollouts.number, rollouts.for_trust) == (
+        StepKind.MORE_ROLLOUTS,
+        45,
+        None,
+    )
+    told = plain_text(next_step_words(rollouts, run))
+    assert told == (
+        "Record about 45 more rollouts for a success rate within 10 points either way, if the "
+        "policy goes on like this."
+    )
+    assert rollouts.command == "goalward evaluate rollouts --out run"
+
+
+def test_few_episodes_that_cannot_be_checked_are_looked_through() -> None:
+    run = run_of(HALF * 4, blind)
+    labels, rollouts, _ = run.next_steps
+    assert labels.kind is StepKind.CHECK_LABELS
+    assert len(labels.episodes) == 8
+    assert "all 8 episodes" in plain_text(next_step_words(labels, run))
+    assert rollouts.kind is StepKind.MORE_ROLLOUTS
+
+
+def test_labels_that_good_values_contradict_are_named() -> None:
+    """A success that looks far all along, a time-out that ends at the goal."""
+
+    def two_wrong(position, outcome):
+        is_wrong = position in (4, 7)
+        other = Outcome.TIME_OUT if outcome is Outcome.SUCCESS else Outcome.SUCCESS
+        return knowing(position, other if is_wrong else outcome)
+
+    run = run_of(HALF * 24, two_wrong)
+    assert set(odd_labels(run)) == {"4", "7"}
+    step = run.next_steps[0]
+    assert (step.kind, set(step.episodes)) == (StepKind.CHECK_LABELS, {"4", "7"})
+    assert shlex.split(step.command)[:3] == ["goalward", "sheet", "run"]
+    assert odd_labels(run_of(HALF * 24, knowing)) == ()
+
+
+def test_nothing_that_succeeded_asks_for_successes_first() -> None:
+    run = run_of([Outcome.TIME_OUT] * 24, knowing)
+    assert kinds(run)[0] is StepKind.RECORD_SUCCESSES
+
+
+def test_time_outs_that_are_nearly_there_ask_for_a_longer_clock() -> None:
+    def nearly(position, outcome):
+        steps = knowing(position, outcome)
+        return steps if outcome is Outcome.SUCCESS else np.full((1, LENGTH), 15.0)
+
+    run = run_of(HALF * 24, nearly)
+    step = next(one for one in run.next_steps if one.kind is StepKind.LONGER_CLOCK)
+    # Clocks of 19 steps; all time-outs are said to be 15 away.
+    assert step.number == 38
+    assert "--outcome time_out --sort chance" in step.command
+    assert StepKind.LONGER_CLOCK not in kinds(run_of(HALF * 24, knowing))
+
+
+def test_a_first_look_that_could_not_tell_asks_for_a_longer_one() -> None:
+    run = run_of(HALF * 24, blind, effort="quick")
+    settings = replace(
+        run.settings,
+        made_by=replace(run.settings.made_by, command="goalward evaluate a --effort quick --out b"),
+    )
+    run = replace(run, settings=settings)
+    step = next(one for one in run.next_steps if one.kind is StepKind.MORE_EFFORT)
+    assert step.command == "goalward evaluate a --out b --effort normal"
+
+
+@pytest.mark.parametrize("steps_of", [knowing, blind])
+def test_there_are_never_more_than_three(steps_of) -> None:
+    for outcomes in (HALF * 4, HALF * 24, [Outcome.TIME_OUT] * 3, [Outcome.SUCCESS] * 30):
+        run = run_of(outcomes, steps_of, effort="quick")
+        assert 1 <= len(run.next_steps) <= 3
+        for step in run.next_steps:
+            assert plain_text(next_step_words(step, run)).endswith(".")
+
+
+def test_a_name_that_looks_like_an_option_is_fenced_and_quoted() -> None:
+    def wrong(position, outcome):
+        return knowing(position, HALF[1] if position == 0 else outcome)
+
+    names = ["--out; rm -rf x", *(str(i) for i in range(47))]
+    step = run_of(HALF * 24, wrong, names).next_steps[0]
+    assert shlex.split(step.command) == ["goalward", "sheet", "run", "--", "--out; rm -rf x"]

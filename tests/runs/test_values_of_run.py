@@ -1,0 +1,104 @@
+"""Episodes judged by the networks of another run."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+import goalward
+from goalward import GoalwardError
+from goalward.values.fitted import load
+
+TINY = {"width": 8, "num_layers": 2, "num_steps": 30, "batch_size": 32}
+
+
+def rollouts(num_episodes=16, seed=0, shift=0.0, length=12):
+    ramp = np.linspace(0, 1, length)[:, None]
+    draws = np.random.default_rng(seed)
+    success = [i % 2 == 0 for i in range(num_episodes)]
+    arrays = [
+        (ramp if good else 0 * ramp) + shift + 0.1 * draws.normal(size=(length, 2))
+        for good in success
+    ]
+    return goalward.from_arrays(arrays, success=success)
+
+
+def evaluate(data, folder, **options):
+    return goalward.evaluate(data, folder, report=False, progress=False, **options)
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    place = tmp_path_factory.mktemp("learned")
+    return evaluate(rollouts(24), place / "run", methods="mc", seeds=2, folds=2, **TINY)
+
+
+def test_values_are_those_of_the_networks_and_nothing_is_trained(learned, tmp_path, caplog):
+    new = rollouts(10, seed=1, length=15)
+    caplog.set_level("INFO", "goalward")
+    run = evaluate(new, tmp_path / "new", values=learned)
+    assert run.settings.evaluation.values_from == str(learned.folder.path.resolve())
+    wanted = load(learned.folder.networks).predict(new, subset="fold 0")
+    assert np.array_equal(run.values.steps_to_goal, wanted.steps_to_goal)
+    assert all(episode.held_out for episode in run.episodes)
+    assert run.values.methods == ("mc",)
+    assert "training 1" not in caplog.text
+    # The folder stands by itself.
+    assert goalward.open_run(run.folder.path).familiarity == run.familiarity
+    assert load(run.folder.networks).seeds == (0, 1)
+
+
+def test_called_again_it_makes_nothing_and_other_networks_make_it_anew(learned, tmp_path, caplog):
+    new = rollouts(10, seed=1)
+    first = evaluate(new, tmp_path / "new", values=learned)
+    caplog.set_level("INFO", "goalward")
+    evaluate(new, tmp_path / "new", values=learned)
+    assert "nothing had to be made" in caplog.text
+    other = evaluate(rollouts(seed=5), tmp_path / "other", methods="mc", seeds=2, folds=2, **TINY)
+    second = evaluate(new, tmp_path / "new", values=other)
+    assert second.folder.path == tmp_path / "new-2"
+    assert not np.array_equal(first.values.raw_value, second.values.raw_value)
+
+
+def test_frames_far_from_what_was_learned_are_told(learned, tmp_path):
+    # In memory alone: where the run was just made, its rollouts are there.
+    run = evaluate(rollouts(10, seed=1, shift=5.0), tmp_path / "far", values=learned)
+    assert run.familiarity is not None
+    assert len(run.familiarity.far) == 10
+    assert run.familiarity.num_learned == 24
+    assert "not like the ones that were learned from" in run.summary()
+    near = evaluate(rollouts(10, seed=1), tmp_path / "near", values=learned)
+    assert "not like the ones" not in near.summary()
+    assert "nothing was trained here" in near.summary()
+    assert "a policy that goes on otherwise from them has other values" in near.summary()
+
+
+def test_where_what_was_learned_from_is_gone_the_distance_is_not_known(learned, tmp_path, caplog):
+    run = evaluate(rollouts(10, seed=1), tmp_path / "new", values=learned.folder.path)
+    assert run.familiarity is None
+    assert "lie from those learned from is not known" in caplog.text
+    assert "given in memory" in caplog.text
+
+
+def test_episodes_of_one_outcome_can_be_judged(learned, tmp_path):
+    ramp = np.linspace(0, 1, 12)[:, None] * np.ones((1, 2))
+    failed = goalward.from_arrays([0 * ramp, 0.1 * ramp, 0.2 * ramp], success=[False] * 3)
+    run = evaluate(failed, tmp_path / "none", values=learned)
+    assert run.scores.policy.success.count == 0
+    assert run.trust.grade == "unknown"
+
+
+def test_bad_input(learned, tmp_path):
+    with pytest.raises(GoalwardError, match="so seeds= would change nothing"):
+        evaluate(rollouts(), tmp_path / "new", values=learned, seeds=3)
+    with pytest.raises(GoalwardError, match="so methods= would change nothing"):
+        evaluate(rollouts(), tmp_path / "new", values=learned, methods="td")
+    with pytest.raises(GoalwardError, match="is no folder of `goalward evaluate`"):
+        evaluate(rollouts(), tmp_path / "new", values=tmp_path)
+    shutil.copytree(learned.folder.path, tmp_path / "emptied")
+    shutil.rmtree(tmp_path / "emptied" / "networks")
+    with pytest.raises(GoalwardError, match="has no networks"):
+        evaluate(rollouts(), tmp_path / "new", values=tmp_path / "emptied")
+    wide = goalward.from_arrays([np.zeros((5, 7)), np.ones((5, 7))], success=[True, False])
+    with pytest.raises(GoalwardError, match="have 7 numbers, those that .* learned from 2"):
+        evaluate(wide, tmp_path / "new", values=learned)

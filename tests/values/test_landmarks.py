@@ -1,0 +1,103 @@
+"""Chances held against what happened at landmarks before the clock."""
+
+import numpy as np
+import pytest
+from scipy import optimize, special
+
+from goalward.rollouts.endings import Endings
+from goalward.values.chances import ChanceTable
+from goalward.values.landmarks import held_against_outcomes, landmarks, log_odds_step, moved
+
+
+def table(endings, chance, tasks=None):
+    """Of one method that says `chance` (frames,) within any number of steps from 1 on."""
+    chance = np.asarray(chance, dtype=np.float32)
+    within = np.stack([0 * chance, chance, chance], axis=-1)[None]
+    return ChanceTable(
+        methods=("m",),
+        episode_ids=tuple(map(str, range(endings.num_episodes))),
+        episode_tasks=tasks or ("",) * endings.num_episodes,
+        episode_ends=endings.episode_ends,
+        num_steps=np.array([0, 1, 500]),
+        within=within,
+        at_end=within[:, None, None, endings.episode_ends - 1],
+    )
+
+
+def test_landmarks_look_at_those_still_running_and_by_the_shortest_clock():
+    """Clocks of 20 and 40 steps: a success after 30 did not come within the 20 of all."""
+    endings = Endings(np.cumsum([21, 41, 31, 11]), np.array([-1, -1, 30, 10]))
+    found = landmarks(endings, [""] * 4, np.ones(4, dtype=bool))
+    of_last = found.frame >= 93  # the success after 10 steps
+    assert (found.frame[of_last] - 93).tolist() == [2, 4, 6, 8]
+    assert found.num_steps[of_last].tolist() == [18, 16, 14, 12]
+    assert found.came[of_last].all()
+    assert not found.came[~of_last].any()
+    assert found.num_steps.max() == 18
+
+
+def test_each_task_has_its_own_clock_and_held_out_episodes_alone_are_seen():
+    endings = Endings(np.cumsum([11, 101, 101]), np.array([-1, -1, -1]))
+    found = landmarks(endings, ["a", "b", "b"], np.array([True, True, False]))
+    assert sorted(found.frame.tolist()) == [*range(1, 10), *range(11 + 10, 11 + 100, 10)]
+    assert found.num_steps.max() == 90
+
+
+def test_a_failure_is_an_outcome():
+    """It ended after 5 steps, which is no clock; from then on it is not looked at."""
+    endings = Endings(np.cumsum([6, 21]), np.array([-1, -1]), np.array([True, False]))
+    found = landmarks(endings, ["", ""], np.array([True, True]))
+    assert found.frame[found.frame < 6].tolist() == [2, 4]
+    assert found.num_steps.max() == 18
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_step_is_the_most_likely_one(seed):
+    draws = np.random.default_rng(seed)
+    chance, came = draws.uniform(0.01, 0.99, 400), draws.uniform(size=400) < 0.3
+
+    def cost(step):
+        odds = special.logit(chance) + step
+        return (np.logaddexp(0, odds) - came * odds).sum() / 9 + step**2 / 2
+
+    wanted = optimize.minimize_scalar(cost, bracket=(-3, 3)).x
+    assert log_odds_step(chance, came) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_one_episode_moves_little_and_many_move_all_the_way():
+    few, many = (log_odds_step(np.full(n, 0.5), np.zeros(n, dtype=bool)) for n in (9, 9000))
+    assert -0.5 < few < 0
+    assert moved(np.array([0.5]), many)[0] < 0.01
+
+
+def test_too_hopeful_chances_are_right_on_average_afterwards():
+    """Half are said to succeed, a tenth does: what is left is what one episode holds back."""
+    lengths = np.full(200, 101)
+    goals = np.where(np.arange(200) < 20, 95, -1)
+    endings = Endings(np.cumsum(lengths), goals)
+    chances = table(endings, np.full(200 * 101, 0.5))
+    after = held_against_outcomes(chances, endings, np.ones(200, dtype=bool))
+    assert after.within[0, :, 1].mean() == pytest.approx(0.1, abs=0.02)
+    assert after.at_end[0, 0, 0, :, 1] == pytest.approx(
+        after.within[0, endings.episode_ends - 1, 1]
+    )
+
+
+def test_no_and_certain_chances_stay_and_missing_networks_stay_missing():
+    endings = Endings(np.array([11, 22]), np.array([-1, -1]))
+    chances = table(endings, np.linspace(0, 1, 22))
+    chances.at_end[0, 0, 0, 1] = np.nan
+    after = held_against_outcomes(chances, endings, np.ones(2, dtype=bool))
+    assert after.within[0, 0, 1] == 0
+    assert after.within[0, -1, 1] == 1
+    assert np.isnan(after.at_end[0, 0, 0, 1]).all()
+    assert (after.within[0, 1:-1, 1] < chances.within[0, 1:-1, 1]).all()
+
+
+@pytest.mark.parametrize("frames", [[1], [1, 1], [2], [3, 1]])
+def test_episodes_too_short_for_a_landmark_move_nothing(frames):
+    endings = Endings(np.cumsum(frames), np.full(len(frames), -1))
+    chances = table(endings, np.full(sum(frames), 0.5))
+    after = held_against_outcomes(chances, endings, np.ones(len(frames), dtype=bool))
+    assert ((after.within > 0) | (chances.within == 0)).all()
+    assert (after.within <= chances.within).all()
