@@ -16,10 +16,10 @@ ROOMS = (
     *("rollouts", "embeddings", "targets", "training", "values", "metrics", "report", "exports"),
     *("runs", "experiments", "simulate"),
 )
-# Options of pip, of the hub's client and of lerobot-train, and parts of OpenVLA's file names.
+# Options of pip, of the hub's client and of LeRobot's commands, and parts of OpenVLA's file names.
 OTHERS = (
-    *("--no-deps", "--repo-type", "--local-dir", "--dataset", "--acp", "--sample"),
-    *("--success=", "--task="),
+    *("--no-deps", "--no-binary", "--repo-type", "--local-dir", "--dataset", "--acp", "--sample"),
+    *("--repo", "--root", "--new", "--operation", "--success=", "--task="),
 )
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 from goalward.simulate.policies.policy import Policy
 from goalward.simulate.worlds.world import World
 
@@ -67,7 +67,8 @@ def _shipped_diffusion(weights: Path) -> Policy[Any]:
             "the weights of this policy are not in the wheel, as few need them: take "
             f"{weights.name} from the source archive (pip download --no-deps --no-binary goalward "
             "goalward; in it "
-            f"src/goalward/simulate/policies/weights/) and say --policy PATH/{weights.name}"
+            f"src/goalward/simulate/policies/weights/) and say "
+            f"{argument('policy', f'PATH/{weights.name}')}"
         )
     return _diffusion(weights)
 

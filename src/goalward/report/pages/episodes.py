@@ -152,7 +152,7 @@ _FIRST, _LEVELS = ord("!"), 93
 def _trace(signal: Signal) -> dict[str, Any]:
     """
     >>> _trace(Signal("grip", np.array([0.0, 1.0, np.nan, 0.5], dtype=np.float32)))["line"]
-    '!~ P'
+    '!~ O'
     """
     values = signal.values.astype(np.float64)
     known = np.isfinite(values)

@@ -77,7 +77,7 @@ def mean_by_task(
     Distances of estimates and limits add up over tasks as the sides of a right triangle do.
 
     >>> [round(float(limit), 3) for limit in mean_by_task([[0.5] * 10, [1.0] * 10], [0.5, 0.5])]
-    [0.54, 0.904]
+    [0.578, 0.827]
     """
     below = beyond = estimate = np.zeros(())
     for scores, weight in zip(by_task, weights, strict=True):
