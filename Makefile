@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # wait for a busy core make a training ten times slower (docs/log.md).
 WORKERS ?= 2
 
-.PHONY: help install simulators rerun demo test mutants lint types check bench package format clean
+.PHONY: help install simulators rerun ray demo test mutants lint types check bench package format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,12 @@ $(VENV)/simulators: $(VENV)/installed
 $(VENV)/rerun: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[rerun]'
 	touch $@
+
+$(VENV)/ray: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[ray]'
+	touch $@
+
+ray: $(VENV)/ray  ## add Ray, which `--on ray` needs
 
 rerun: $(VENV)/rerun  ## add rerun, which `goalward export --to rerun` needs
 

@@ -109,7 +109,18 @@ def test_a_wrong_import_is_noticed(tmp_path, monkeypatch):
 
 def test_nothing_heavy_is_imported_with_the_command_line():
     """`goalward --help` takes 0.3 s of processor time; numpy and the readers would double it."""
-    heavy = ("torch", "numpy", "scipy", "pyarrow", "av", "h5py", "matplotlib", "pandas", "cattrs")
+    heavy = (
+        "torch",
+        "numpy",
+        "scipy",
+        "pyarrow",
+        "av",
+        "h5py",
+        "matplotlib",
+        "pandas",
+        "cattrs",
+        "ray",
+    )
     code = f"import sys, goalward.cli.app; print([n for n in {heavy} if n in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert found.stdout == "[]\n"

@@ -23,6 +23,12 @@ def code_digest(*rooms: str) -> str:
     return _digest_of(__version__, rooms)
 
 
+def whole_code_digest() -> str:
+    """Differs when any source file of the package does."""
+    rooms = (path.name for path in _PACKAGE.iterdir() if (path / "__init__.py").is_file())
+    return code_digest(*sorted(rooms))
+
+
 @cache
 def _digest_of(version: str, rooms: tuple[str, ...]) -> str:
     digest = hashlib.sha256(version.encode())

@@ -9,15 +9,17 @@ import contextlib
 import logging
 import os
 import pickle
+import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from goalward.code_version import code_digest
+from goalward.code_version import whole_code_digest
 from goalward.errors import GoalwardError, argument, speaks_of_flags
 from goalward.executors.local import ONE_THREAD, checked_num_workers
 from goalward.executors.piece import Answer, Piece, result_files
@@ -156,7 +158,7 @@ class RayExecutor(Generic[Station]):
             )
             .remote(str(Path.cwd()), _folders())
         )
-        versions = {"version": _version(), "code": code_digest()}
+        versions = {"version": _version(), "code": whole_code_digest()}
         ready = actor.prepare.options(name="prepare").remote(versions, self._must_see, self._told)
         self._starting[ready] = actor
 
@@ -211,9 +213,9 @@ def _ray() -> Any:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
-        import ray
-        import ray.cloudpickle
-        import ray.exceptions
+        import ray  # pyright: ignore[reportMissingImports] (an extra)
+        import ray.cloudpickle  # pyright: ignore[reportMissingImports]
+        import ray.exceptions  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise GoalwardError(
             f"{argument('on', 'ray')} needs Ray: pip install 'goalward[ray]'"
@@ -231,12 +233,13 @@ def _connected(ray: Any, address: str | None) -> Generator[None]:
     if given not in (None, "local", "auto"):
         _check_somebody_answers(given)
     try:
-        ray.init(
-            address=given,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            **({} if given not in (None, "local") else {"include_dashboard": False}),
-        )
+        with _same_answer_to_stops():
+            ray.init(
+                address=given,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                **({} if given not in (None, "local") else {"include_dashboard": False}),
+            )
     except Exception as error:  # Ray has many kinds, builtin ones among them
         raise GoalwardError(
             f"Ray at {given or 'this machine'} cannot be used: {_first_line(error)}"
@@ -245,6 +248,17 @@ def _connected(ray: Any, address: str | None) -> Generator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+@contextlib.contextmanager
+def _same_answer_to_stops() -> Generator[None]:
+    """A cluster that Ray starts here would answer SIGTERM by exit(1), in the middle of anything."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
 
 
 def _check_somebody_answers(address: str) -> None:

@@ -27,9 +27,9 @@ class RayWorker:
         here = platform.node()
         try:
             from goalward import __version__
-            from goalward.code_version import code_digest
+            from goalward.code_version import whole_code_digest
 
-            found = {"version": __version__, "code": code_digest()}
+            found = {"version": __version__, "code": whole_code_digest()}
         except ImportError as error:
             return f"the worker on {here} has no goalward {versions['version']} ({error})"
         if found["version"] != versions["version"]:

@@ -1,0 +1,43 @@
+"""A Ray cluster of two nodes on this machine, with one worker each."""
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+needs_ray = pytest.mark.skipif(
+    find_spec("ray") is None and not os.environ.get("GOALWARD_REQUIRE_RAY"),
+    reason="needs Ray (extra ray)",
+)
+
+
+@contextmanager
+def two_nodes() -> Generator[Any]:
+    """Inside, RAY_ADDRESS is that of the cluster, as for users."""
+    before = {name: os.environ.get(name) for name in ("RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED")}
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
+    )
+    try:
+        cluster.add_node(num_cpus=1)
+        os.environ["RAY_ADDRESS"] = cluster.address
+        yield cluster
+    finally:
+        cluster.shutdown()
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def lose_a_node(cluster: Any) -> None:
+    """The machine that is not the head goes down, with all that runs on it."""
+    (node,) = cluster.worker_nodes
+    cluster.remove_node(node, allow_graceful=False)
