@@ -16,7 +16,7 @@
   // Choose the other episode: the neighbours in the table, or any by its name.
   function button(row) {
     if (isFramed || goalward.run.episodes.length < 2) return null;
-    return build("button.small-button", { type: "button", id: "beside", onclick: () => choose(row) }, [icon("beside", 14), build("span.turn-word", { text: " Beside another" })]);
+    return build("button.small-button", { type: "button", id: "beside", "aria-label": "Beside another", title: "Beside another episode", onclick: () => choose(row) }, [icon("beside", 14), build("span.turn-word", { text: " Beside another" })]);
   }
 
   function choose(row) {

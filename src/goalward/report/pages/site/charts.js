@@ -9,7 +9,7 @@
 
   // `onPoint(customdata)` when a dot is pressed.
   function figure(name, height, how, draw, onPoint) {
-    const place = build("div.plot", { role: "img", "aria-label": `${name}. ${how}`, style: { "min-height": `${height}px` } });
+    const place = build("div.plot", { role: "group", "aria-label": `${name}. ${how}`, style: { "min-height": `${height}px` } });
     drawings.push({ place, draw, height, onPoint });
     return build("figure.chart", {}, [
       build("figcaption", {}, [build("h3", { text: name }), build("p.how", { text: how })]),

@@ -28,7 +28,7 @@
           `${W.counted(row.frames, "frame")}${episode.cameras.length ? `, ${W.seconds(row.frames / episode.fps)}` : ""}`,
         ]),
         build("span.actions", {}, [
-          build("button.small-button", { type: "button", id: "copy-link", onclick: () => goalward.copy(location.href, "Link") }, [icon("link", 14), build("span.turn-word", { text: " Copy link" })]),
+          build("button.small-button", { type: "button", id: "copy-link", "aria-label": "Copy link", title: "Copy link", onclick: () => goalward.copy(location.href, "Link") }, [icon("link", 14), build("span.turn-word", { text: " Copy link" })]),
           goalward.beside.button(row),
           goalward.notes.button(row),
           episode.sheet.length

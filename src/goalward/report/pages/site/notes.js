@@ -64,7 +64,7 @@
   // ---- on the page of an episode ------------------------------------------------------------
 
   function button(row) {
-    return build("button.small-button", { type: "button", id: "notes", onclick: () => edit(row) }, [icon("note", 14), build("span.turn-word", { text: " Note" })]);
+    return build("button.small-button", { type: "button", id: "notes", "aria-label": "Note", title: "Note", onclick: () => edit(row) }, [icon("note", 14), build("span.turn-word", { text: " Note" })]);
   }
 
   function edit(row) {
