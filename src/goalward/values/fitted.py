@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,6 @@ from goalward.errors import GoalwardError
 from goalward.rollouts.dataset import Rollouts
 from goalward.training.frames import TrainingFrames, training_frames
 from goalward.training.hyperparameters import Hyperparameters
-from goalward.training.inputs import FeatureRows
 from goalward.training.methods import Method
 from goalward.training.nets import (
     Nets,
@@ -27,27 +25,10 @@ from goalward.training.nets import (
 from goalward.training.runs import NetRun, episodes_by_task
 from goalward.values.between import between, chances_between, values_between
 from goalward.values.chances import ChanceTable, asked_of, chance_points
+from goalward.values.judging import Judgement, over_members, rising, shares
 from goalward.values.stored_fit import EVERY_TASK, Question, read_fit, write_fit
 from goalward.values.table import ValueTable
 from goalward.values.training_log import TrainingLog, loss_curve
-
-
-class _Judgement(NamedTuple):
-    """What the networks of one method, all seeds of a task, say of that task's frames.
-
-    `nets` are the networks of all seeds, the members of the first before those of the second;
-    `share` (networks, frames) is how much each counts in the mean over the members of its seed;
-    `value` and `steps` (seeds, frames) are of that mean.
-    """
-
-    method_index: int
-    method: Method
-    frames: npt.NDArray[np.int64]
-    rows: FeatureRows
-    nets: Nets
-    share: npt.NDArray[np.float32]
-    value: npt.NDArray[np.float32]
-    steps: npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +136,7 @@ class Fitted:
                 lambda value, method=judgement.method: method.steps(value, self.numbers),
                 num_steps,
             )
-            chance[judgement.method_index][:, judgement.frames] = _over_members(
+            chance[judgement.method_index][:, judgement.frames] = over_members(
                 said, judgement.share, len(self.seeds)
             )
         return between(chance[..., None], rollouts)[..., 0]
@@ -197,8 +178,8 @@ class Fitted:
                 ends,
                 judgement.share / np.float32(len(self.seeds)),
             )
-            within[judgement.method_index][judgement.frames] = _rising(mean)
-            each = np.where(judgement.share[:, ends, None] > 0, _rising(each), np.nan)
+            within[judgement.method_index][judgement.frames] = rising(mean)
+            each = np.where(judgement.share[:, ends, None] > 0, rising(each), np.nan)
             by_seed = each.reshape(len(self.seeds), members, len(episodes), len(points))
             at_end[judgement.method_index][:, :members, episodes] = by_seed
         table = ChanceTable(
@@ -218,7 +199,7 @@ class Fitted:
         subset: str | None,
         device: torch.device | str | None,
         unseen: bool = False,
-    ) -> Iterator[_Judgement]:
+    ) -> Iterator[Judgement]:
         """What every method says of the frames of every task."""
         subset = self._chosen_subset(subset)
         by_task = {EVERY_TASK: tuple(range(frames.num_episodes))}
@@ -231,12 +212,12 @@ class Fitted:
                 runs = [run for members in by_seed for run in members]
                 nets = nets_of(runs[0], self.nets).select(runs)
                 rows = rows_seen_by(nets, of_task, chosen_device(device))
-                share = _shares(frames, by_seed, unseen)[:, here]
+                share = shares(frames, by_seed, unseen)[:, here]
                 value = frame_values(nets, rows, self.numbers)
                 value = method.finished(value, nets.learned(method.name), self.numbers)
-                value = _over_members(value, share, len(self.seeds))
+                value = over_members(value, share, len(self.seeds))
                 steps = method.steps(value, self.numbers)
-                yield _Judgement(index, method, here, rows, nets, share, value, steps)
+                yield Judgement(index, method, here, rows, nets, share, value, steps)
 
     def _known_frames(self, rollouts: Rollouts) -> TrainingFrames:
         """The frames of rollouts that there are value functions for."""
@@ -293,42 +274,6 @@ class Fitted:
             self.nets,
             self.feature_layout,
         )
-
-
-def _shares(
-    frames: TrainingFrames, by_seed: Sequence[Sequence[NetRun]], unseen: bool
-) -> npt.NDArray[np.float32]:
-    """How much each network counts in the mean of its seed: (networks, frames).
-
-    All alike, or with `unseen` those alone that never saw the episode.
-    """
-    members = len(by_seed[0])
-    if not unseen:
-        return np.full((len(by_seed) * members, frames.num_frames), 1 / members, np.float32)
-    counted: list[npt.NDArray[np.float64]] = []
-    for runs in by_seed:
-        blind = np.stack([~frames.frames_of(run.episodes) for run in runs]).astype(np.float64)
-        if not blind.any(axis=0).all():
-            raise GoalwardError(
-                f"the networks of stage {runs[0].stage.name} have all seen some of these episodes: "
-                "it takes a method that trains on folds to judge what it learned from"
-            )
-        counted.append(blind / blind.sum(axis=0))
-    return np.concatenate(counted).astype(np.float32)
-
-
-def _over_members(
-    said: npt.NDArray[np.float32], share: npt.NDArray[np.float32], num_seeds: int
-) -> npt.NDArray[np.float32]:
-    """(seeds * members, frames) becomes the mean over members, (seeds, frames)."""
-    if len(said) == num_seeds:
-        return said
-    return (said * share).reshape(num_seeds, -1, said.shape[-1]).sum(axis=1)
-
-
-def _rising(chance: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Without the last digits' rounding: within [0, 1] and never falling along the last axis."""
-    return np.maximum.accumulate(np.clip(chance, 0.0, 1.0), axis=-1)
 
 
 def load(folder: str | Path, methods: Sequence[Method] = ()) -> Fitted:

@@ -8,9 +8,10 @@ from scipy import stats
 
 import goalward
 from goalward.errors import GoalwardError
-from goalward.metrics.truth.card import paired_tests, truth_card
+from goalward.metrics.truth.card import truth_card
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import KnownFrames, known_frames
+from goalward.metrics.truth.paired_tests import paired_tests
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.findings import LeftOut
 from goalward.values.chances import chances_of_values

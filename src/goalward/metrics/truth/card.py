@@ -5,9 +5,8 @@ become 1 - 2 g^k with one discount g for all, as the truth E[1 - 2 g^K] has it.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -18,13 +17,9 @@ from goalward.metrics.truth.correlation import pearson, spearman
 from goalward.metrics.truth.errors import TruthScores, truth_scores
 from goalward.metrics.truth.frame_truth import FrameTruth, TrueNumbers
 from goalward.metrics.truth.known_frames import ALL, KnownFrames
-from goalward.metrics.uncertainty.intervals import over_episodes, zero_test
-from goalward.metrics.uncertainty.significance import (
-    MethodTests,
-    OverallTest,
-    PairTest,
-    benjamini_hochberg,
-)
+from goalward.metrics.truth.paired_tests import paired_tests
+from goalward.metrics.uncertainty.intervals import over_episodes
+from goalward.metrics.uncertainty.significance import MethodTests
 from goalward.metrics.uncertainty.weighing import mean_by_episode
 from goalward.rollouts.endings import FloatArray
 from goalward.rollouts.episode import Outcome
@@ -34,7 +29,6 @@ from goalward.values.table import ValueTable
 
 # A normal number of standard deviation 1 is this far from 0 on average.
 _MEAN_SIZE_OF_NOISE = math.sqrt(2 / math.pi)
-ALPHA = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,53 +287,3 @@ def _noise(standard_error: FloatArray) -> Score:
     if np.isnan(standard_error).any():
         return Score(None, "a frame has one future only")
     return Score(_MEAN_SIZE_OF_NOISE * float(standard_error.mean()))
-
-
-def paired_tests(
-    sizes: Mapping[str, FloatArray], episode: Sequence[int] | np.ndarray, alpha: float = ALPHA
-) -> MethodTests:
-    """Which methods have larger errors than others on the same frames.
-
-    `sizes` holds the absolute error of each method, (runs, frames). The differences, run by run
-    and frame by frame, are tested against zero over seeds and episodes; p values are adjusted by
-    Benjamini-Hochberg. Runs are paired by their order; as any seed of one method may meet any of
-    the other, this neither helps nor hurts on average.
-
-    >>> sizes = {"a": np.array([[0.1, 0.2, 0.1, 0.2]]), "b": np.array([[0.4, 0.5, 0.5, 0.6]])}
-    >>> pair = paired_tests(sizes, np.arange(4)).pair("a", "b")
-    >>> round(pair.difference, 3), round(pair.adjusted, 4), pair.differs
-    (-0.35, 0.0012, True)
-    """
-    tests: list[PairTest] = []
-    for first, second in combinations(sizes, 2):
-        difference = sizes[first] - sizes[second]
-        mean = mean_by_episode(difference, np.asarray(episode), scale="line")
-        found = zero_test(mean)
-        tests.append(
-            PairTest(
-                first,
-                second,
-                float(difference.mean()),
-                found.statistic,
-                found.p_value,
-                reason=found.reason,
-            )
-        )
-    adjusted = iter(benjamini_hochberg([t.p_value for t in tests if t.p_value is not None]))
-    pairs: list[PairTest] = []
-    for test in tests:
-        p_value = None if test.p_value is None else next(adjusted)
-        pairs.append(
-            PairTest(
-                test.first,
-                test.second,
-                test.difference,
-                test.statistic,
-                test.p_value,
-                p_value,
-                p_value is not None and p_value <= alpha,
-                test.reason,
-            )
-        )
-    overall = OverallTest(None, None, "methods are compared in pairs, frame by frame")
-    return MethodTests(tuple(sizes), alpha, overall, tuple(pairs))
