@@ -12,6 +12,7 @@ from rollout_files.lerobot import make_episode, write_lerobot
 
 from goalward.metrics.trust import Grade
 from goalward.rollouts.episode import Episode, Outcome
+from goalward.rollouts.readers import lerobot
 from goalward.runs.settings import RunData
 from goalward.runs.stored import write_run
 
@@ -69,13 +70,17 @@ def told_run(
         {method: [np.array(one.steps[method]) for one in episodes] for method in methods},
         folder,
         learned_from=[one.id for one in episodes if not one.held_out],
-        data=None if data is None else RunData(path=str(data)),
+        data=None if data is None else _run_data(data),
         overrides={"discount": 0.5},
         hindsight=hindsight,
     )
     trust = replace(run.trust, grade=grade)
     write_run(replace(run, results=replace(run.results, trust=trust)))
     return folder
+
+
+def _run_data(path: Path) -> RunData:
+    return RunData(str(path), sources=("lerobot v3.0",) if lerobot.recognises(path) else ())
 
 
 def write_data(root: Path, **options: Any) -> Path:

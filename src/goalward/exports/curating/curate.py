@@ -9,10 +9,15 @@ import numpy as np
 from goalward.errors import GoalwardError, argument
 from goalward.exports.advantages import BoolArray
 from goalward.exports.curating.curation import CuratedEpisode, Curation, effects_of
-from goalward.exports.curating.files import write_curation
+from goalward.exports.curating.files import (
+    check_nothing_else_is_there,
+    lerobot_frames,
+    write_curation,
+)
 from goalward.exports.curating.rules import Stretch, dropped_stretches, named_rules
 from goalward.exports.curating.weighing import WEIGHINGS, advantage_weights
 from goalward.exports.labelled import run_advantages
+from goalward.exports.lerobot_frames import LeRobotFrames
 from goalward.exports.written import optimism_note
 from goalward.files import check_folder
 from goalward.locks import alone_in
@@ -67,10 +72,20 @@ def curate(
         stretches = dropped_stretches(run, rules, method)
         stretches = [one for one in stretches if one.episode not in kept_whole]
         found = _curation(run, method, tuple(rules), weigh, stretches, judged)
+        frames = lerobot_frames(run, data)
         place = run.folder.curation if out is None else Path(out)
-        check_folder(place)
-        write_curation(found, run, place, data)
+        _check_place(place, frames)
+        write_curation(found, run, place, frames)
         return found
+
+
+def _check_place(place: Path, frames: LeRobotFrames | None) -> None:
+    if frames is not None and place.resolve().is_relative_to(frames.root.resolve()):
+        raise GoalwardError(
+            f"{place}: lies in the data set, which is not changed; give another {argument('out')}"
+        )
+    check_nothing_else_is_there(place)
+    check_folder(place)
 
 
 def _curation(

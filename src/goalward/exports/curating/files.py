@@ -2,46 +2,69 @@
 
 import csv
 import io
-import logging
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 from goalward.exports.curating.curation import Curation, Decision, Effect
 from goalward.exports.lerobot_frames import LeRobotFrames, read_lerobot_frames
-from goalward.exports.written import write_parquet
+from goalward.exports.written import MADE_BY, write_parquet
 from goalward.files import write_text, written_whole
 from goalward.rollouts.readers import lerobot
 from goalward.runs.run import Run
 
-_log = logging.getLogger("goalward.exports")
 EPISODES, STRETCHES, EFFECT = "episodes.csv", "stretches.csv", "effect.csv"
 WEIGHTS, COMMANDS = "weights.parquet", "commands.sh"
 _EPISODE_COLUMNS = (
     *("episode", "task", "outcome", "decision", "frames", "frames_kept", "weight", "reasons"),
 )
+_STRETCH_COLUMNS = ("episode", "first", "last", "rule")
 _EFFECT_COLUMNS = (
     *("task", "outcome", "episodes", "episodes_kept", "frames", "frames_kept"),
     *("share_before", "share_after"),
 )
+_FIRST_LINE = "# Written by goalward curate: what to do with its result. Nothing here was run."
+# How the text files begin; anything else of these names is somebody's own.
+_BEGINNINGS = {
+    EPISODES: ",".join(_EPISODE_COLUMNS),
+    STRETCHES: ",".join(_STRETCH_COLUMNS),
+    EFFECT: ",".join(_EFFECT_COLUMNS),
+    COMMANDS: _FIRST_LINE,
+}
+
+
+def check_nothing_else_is_there(folder: Path) -> None:
+    """An error if files of these names lie there that no curation wrote: a run's own episodes.csv.
+
+    What an earlier curation wrote is replaced.
+    """
+    foreign = [
+        *(name for name, begins in _BEGINNINGS.items() if not _begins(folder / name, begins)),
+        *(() if _is_weights(folder / WEIGHTS) else (WEIGHTS,)),
+    ]
+    if foreign:
+        raise GoalwardError(
+            f"{folder / foreign[0]}: is there and was not written by curate; give another "
+            f"{argument('out')}"
+        )
 
 
 def write_curation(
-    curation: Curation, run: Run, folder: Path, data: str | Path | None = None
+    curation: Curation, run: Run, folder: Path, frames: LeRobotFrames | None
 ) -> None:
     """Write episodes.csv, stretches.csv, effect.csv, weights.parquet and commands.sh.
 
     `index` in the weights is that of the LeRobot data set, else the place of the frame among all
     of the run.
     """
-    frames = _lerobot_frames(run, data)
     write_text(folder / EPISODES, _as_csv(_EPISODE_COLUMNS, _episode_rows(curation)))
     rows = [(one.episode, one.first, one.last, one.rule) for one in curation.stretches]
-    write_text(folder / STRETCHES, _as_csv(("episode", "first", "last", "rule"), rows))
+    write_text(folder / STRETCHES, _as_csv(_STRETCH_COLUMNS, rows))
     write_text(folder / EFFECT, _as_csv(_EFFECT_COLUMNS, map(_effect_row, curation.effects)))
     made_with = {
         "run": run.folder.path.name,
@@ -81,51 +104,92 @@ def weight_table(curation: Curation, run: Run, frames: LeRobotFrames | None) -> 
 
 def commands(curation: Curation, frames: LeRobotFrames | None, folder: Path) -> str:
     """What to type next, as a script with reasons; of a LeRobot data set with its tools."""
-    dropped = curation.ids(Decision.DROP)
-    lines = ["# Written by goalward curate: what to do with its result. Nothing here was run."]
+    # In a comment, where a line break would begin a command.
+    episodes, weights = (_in_a_line(folder.absolute() / name) for name in (EPISODES, WEIGHTS))
+    lines = [_FIRST_LINE]
     if frames is None:
         lines += [
-            f"# The data are no LeRobot data set (or not to be found): {folder / EPISODES} says",
-            f"# which episodes to keep, {folder / WEIGHTS} how much each frame counts.",
+            f"# The data are no LeRobot data set, or were in memory: {episodes}",
+            f"# says which episodes to keep, {weights} how much each frame counts.",
         ]
         return "\n".join([*lines, ""])
-    root = frames.root
-    name = root.name or "data"
+    dropped = curation.ids(Decision.DROP)
     if dropped:
-        numbers = f"[{', '.join(dropped)}]"
-        lines += [
-            "",
-            "# A copy of the data set without the episodes of which nothing is kept.",
-            "lerobot-edit-dataset \\",
-            f"    --repo_id {shlex.quote(name)} --root {shlex.quote(str(root))} \\",
-            f"    --new_repo_id {shlex.quote(f'{name}_curated')} \\",
-            "    --operation.type delete_episodes \\",
-            f"    --operation.episode_indices {shlex.quote(numbers)}",
-        ]
+        lines += ["", *_deletion(frames, dropped)]
     lines += [
         "",
         "# Parts of episodes cannot be deleted there. weights.parquet has the weight of every",
         "# frame of the data set as it is (index, weight), for a sampler or a loss with weights:",
         "#     torch.utils.data.WeightedRandomSampler(weights, num_samples=len(weights))",
         "# A policy that predicts chunks of actions learns from the frame where a chunk begins.",
-        f"#     {folder / WEIGHTS}",
+        f"#     {weights}",
     ]
+    num_episodes, num_frames = frames.without_values
+    if num_frames:
+        lines += [
+            f"# {num_frames} frames of {num_episodes} episodes are not in it: the run has no "
+            "values of them.",
+        ]
     return "\n".join([*lines, ""])
 
 
-def _lerobot_frames(run: Run, data: str | Path | None) -> LeRobotFrames | None:
-    """The frames of the data set, if it is LeRobot's and is there; what `data` names must be."""
-    positions = list(range(len(run.episodes)))
-    if data is not None:
-        return read_lerobot_frames(run, positions, run.data_path(data))
-    try:
-        root = run.data_path()
-        if root.exists() and not lerobot.recognises(root):
-            return None
-        return read_lerobot_frames(run, positions, root)
-    except GoalwardError as error:
-        _log.warning("weights are numbered by the run's own frames: %s", error)
+def _in_a_line(path: Path) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in str(path))
+
+
+def _deletion(frames: LeRobotFrames, dropped: tuple[str, ...]) -> list[str]:
+    root = frames.root.absolute()
+    name = root.name or "data"
+    numbers = f"[{', '.join(dropped)}]"
+    return [
+        "# A copy of the data set without the episodes of which nothing is kept.",
+        *(
+            ()
+            if frames.info.packs_episodes
+            else ("# LeRobot edits version 3.0: convert the data set first.",)
+        ),
+        "lerobot-edit-dataset \\",
+        f"    --repo_id {shlex.quote(name)} --root {shlex.quote(str(root))} \\",
+        f"    --new_repo_id {shlex.quote(f'{name}_curated')} \\",
+        f"    --new_root {shlex.quote(f'{name}_curated')} \\",
+        "    --operation.type delete_episodes \\",
+        f"    --operation.episode_indices {shlex.quote(numbers)}",
+    ]
+
+
+def lerobot_frames(run: Run, data: str | Path | None) -> LeRobotFrames | None:
+    """The frames of the data set, if it is LeRobot's; one that has moved is an error.
+
+    None for other data, and for rollouts that were in memory alone.
+    """
+    if data is None and not run.settings.data.path:
         return None
+    root = run.data_path(data)
+    if not lerobot.recognises(root):
+        if not any(source.startswith("lerobot") for source in run.settings.data.sources):
+            return None
+        raise GoalwardError(
+            f"{root}: the LeRobot data set of the run is not there; say with {argument('data')} "
+            "where it lies now"
+        )
+    return read_lerobot_frames(run, list(range(len(run.episodes))), root)
+
+
+def _begins(path: Path, line: str) -> bool:
+    """Whether a file's first line is this one; a file that is not there is no obstacle."""
+    if not path.exists():
+        return True
+    with path.open("rb") as file:
+        return file.readline(4096).rstrip(b"\r\n") == line.encode()
+
+
+def _is_weights(path: Path) -> bool:
+    if not path.exists():
+        return True
+    try:
+        return MADE_BY in (pq.read_schema(path).metadata or {})
+    except (OSError, pa.ArrowException):
+        return False
 
 
 def _as_csv(columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:

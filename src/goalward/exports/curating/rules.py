@@ -34,14 +34,26 @@ def _after_goal(episode: RunEpisode, _: tuple[Event, ...]) -> list[Span]:
     return [] if goal is None or goal == last else [(goal + 1, last)]
 
 
-def _setbacks(_: RunEpisode, events: tuple[Event, ...]) -> list[Span]:
+def _setbacks(episode: RunEpisode, events: tuple[Event, ...]) -> list[Span]:
     """What was done from the frame before the fall to the last before its bottom."""
-    found = [event for event in events if event.kind is EventKind.SETBACK]
+    found = _before_the_goal(episode, events, EventKind.SETBACK)
     return [(event.start, event.end - 1) for event in found if event.end > event.start]
 
 
-def _stalls(_: RunEpisode, events: tuple[Event, ...]) -> list[Span]:
-    return [(event.start, event.end) for event in events if event.kind is EventKind.STALL]
+def _stalls(episode: RunEpisode, events: tuple[Event, ...]) -> list[Span]:
+    found = _before_the_goal(episode, events, EventKind.STALL)
+    return [(event.start, event.end) for event in found]
+
+
+def _before_the_goal(
+    episode: RunEpisode, events: tuple[Event, ...], kind: EventKind
+) -> list[Event]:
+    """Those that ended before the goal: what lasts until it is reached is the value's mistake.
+
+    To drop it would take the very end of the task away, which nothing else shows.
+    """
+    goal = episode.num_frames if episode.goal_frame is None else episode.goal_frame
+    return [event for event in events if event.kind is kind and event.end < goal]
 
 
 def _no_return(episode: RunEpisode, events: tuple[Event, ...]) -> list[Span]:
