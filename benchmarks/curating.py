@@ -1,18 +1,17 @@
 """Does what `goalward curate` keeps make a better policy than what it drops?
 
     python case_studies/truth/record.py mw-pick-place --out worlds --test 2 --frames 1 --at-end 0
-    python benchmarks/curating.py worlds mw-pick-place
+    python benchmarks/curating.py worlds mw-pick-place --out curated
 
 A run learns values from the recorded episodes of a scripted policy that errs. Then the same small
 behaviour cloning network learns from all frames, from successes, from as many frames of random
 episodes as curate keeps, and from what curate keeps or weighs; each acts in fresh episodes of the
-simulator, the same for all. No pictures: policies and values see the simulator's state.
+simulator, the same for all. No pictures: policies and values see the simulator's state. The table
+is printed anew after every 25 episodes of each; stopped and started again, it goes on from there.
 """
 
 import argparse
 import dataclasses
-import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from torch import nn
 
 import goalward
 from goalward.executors.local import LocalExecutor
+from goalward.metrics.trust import trust_words
 from goalward.metrics.uncertainty.proportions import wilson
 from goalward.simulate.policies.policy import Policy
 from goalward.simulate.tasks import find_task
@@ -32,6 +32,9 @@ from other_policy import recorded
 
 # Of fresh episodes: no other set of the case studies begins here.
 FIRST_SEED = 90_000_000
+# What others are compared with.
+BASE = "successes"
+AT_ONCE = 25
 Array = npt.NDArray[np.float64]
 
 
@@ -49,6 +52,16 @@ class Layers:
             hidden = np.maximum(hidden @ weight.T + bias, 0.0)
         weight, bias = self.weights[-1]
         return hidden @ weight.T + bias
+
+    def write(self, path: Path) -> None:
+        arrays = [self.mean, self.scale, *(array for pair in self.weights for array in pair)]
+        np.savez(path, *arrays)
+
+    @staticmethod
+    def read(path: Path) -> "Layers":
+        with np.load(path) as stored:
+            mean, scale, *rest = (stored[name] for name in stored)
+        return Layers(mean, scale, tuple(zip(rest[::2], rest[1::2], strict=True)))
 
 
 class Cloned(Policy[World]):
@@ -82,16 +95,18 @@ class WorldOf:
 
 @dataclasses.dataclass(frozen=True)
 class Act:
-    """One fresh episode; whether it succeeded."""
+    """One fresh episode of a policy, by its start; whether it succeeded."""
 
     layers: Layers
+    name: str
     seed: int
+    start: int
     time_out: int
 
     def do(self, world: World, /) -> bool:
         policy = Cloned(self.layers)
-        world.reset(np.random.default_rng(self.seed))
-        policy.reset(world, np.random.default_rng(self.seed))
+        world.reset(np.random.default_rng(FIRST_SEED + self.start))
+        policy.reset(world, np.random.default_rng(FIRST_SEED + self.start))
         for _ in range(self.time_out):
             if world.succeeded():
                 return True
@@ -169,51 +184,92 @@ def choices(run: goalward.Run, place: Path, seed: int) -> Mapping[str, Array]:
     }
 
 
+def table(succeeded: Mapping[str, Array], num_frames: Mapping[str, int]) -> str:
+    """A row per choice of frames, from whether it succeeded, (seeds, starts) of each.
+
+    The difference is that of the same starts, its interval over starts: twice the standard error.
+    """
+    lines = [f"| learned from | frames | by seed | success | 95 % | less {BASE}, same starts |"]
+    for name, good in succeeded.items():
+        low, high = (100 * float(limit) for limit in wilson(int(good.sum()), good.size))
+        gained = 100 * (good - succeeded[BASE]).mean(axis=0)
+        off = 1.96 * gained.std(ddof=1) / np.sqrt(len(gained))
+        by_seed = ", ".join(f"{100 * rate:.0f}" for rate in good.mean(axis=1))
+        lines.append(
+            f"| {name} | {num_frames[name]} | {by_seed} | {100 * good.mean():.1f} % "
+            f"| {low:.0f} to {high:.0f} | "
+            + ("" if name == BASE else f"{gained.mean():+.1f} +- {off:.1f}")
+            + " |"
+        )
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("world")
+    parser.add_argument("--out", type=Path, required=True, help="what is done, to go on from")
     parser.add_argument("--episodes", type=int, default=200, help="recorded ones to learn from")
     parser.add_argument("--fresh", type=int, default=200, help="episodes that each policy acts in")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=4000, help="gradient steps of a policy")
     parser.add_argument("--effort", default="quick")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", type=int, help="the first so many choices of frames")
     options = parser.parse_args()
+    policies = learned(options)
+    num_frames = {name: policies[name, 0][1] for name, seed in policies if seed == 0}
+    file = options.out / "succeeded.npz"
+    succeeded = {name: np.full((options.seeds, options.fresh), np.nan) for name in num_frames}
+    if file.is_file():
+        with np.load(file) as stored:
+            for name in stored:
+                shared = min(options.fresh, stored[name].shape[1])
+                succeeded[name][:, :shared] = stored[name][:, :shared]
+    with LocalExecutor(WorldOf(options.world), options.workers) as workers:
+        for first in range(0, options.fresh, AT_ONCE):
+            so_far = min(first + AT_ONCE, options.fresh)
+            jobs = [
+                Act(layers, name, seed, start, find_task(options.world).time_out)
+                for start in range(first, so_far)
+                for (name, seed), (layers, _) in policies.items()
+                if np.isnan(succeeded[name][seed, start])
+            ]
+            if not jobs:
+                continue
+            for job, good in workers.results(iter(jobs)):
+                assert isinstance(job, Act)
+                succeeded[job.name][job.seed, job.start] = good
+            np.savez(file, **succeeded)
+            print(f"\n{so_far} fresh episodes of each of {options.seeds} seeds", flush=True)
+            told = {name: good[:, :so_far] for name, good in succeeded.items()}
+            print(table(told, num_frames), flush=True)
+
+
+def learned(options: argparse.Namespace) -> dict[tuple[str, int], tuple[Layers, int]]:
+    """The policies by choice and seed, and how many frames each learned from; kept on disk."""
     file = options.folder / f"{options.world}_train.npz"
     rollouts, _ = recorded(file, options.episodes)
     assert rollouts.features is not None
     seen = with_the_one_before(rollouts.features.astype(np.float64), rollouts.episode_ends)
     with np.load(file, allow_pickle=False) as stored:
         actions = stored["action"][: len(seen)].astype(np.float64)
-    time_out = find_task(options.world).time_out
-    print("| learned from | frames | success by seed | success | 95 % |", flush=True)
-    with (
-        tempfile.TemporaryDirectory() as place,
-        LocalExecutor(WorldOf(options.world), options.workers) as w,
-    ):
-        run = goalward.evaluate(
-            rollouts, Path(place) / "run", effort=options.effort, report=False, progress=False
-        )
-        for name, first in list(choices(run, Path(place), 0).items())[: options.only]:
-            started, counts = time.monotonic(), []
-            for seed in range(options.seeds):
-                weights = choices(run, Path(place), seed)[name] if "random" in name else first
+    run = goalward.evaluate(
+        rollouts, options.out / "run", effort=options.effort, report=False, progress=False
+    )
+    print(trust_words(run.trust), flush=True)
+    policies: dict[tuple[str, int], tuple[Layers, int]] = {}
+    for seed in range(options.seeds):
+        for number, (name, weights) in enumerate(choices(run, options.out, seed).items()):
+            kept = options.out / f"policy_{number}_{seed}.npz"
+            if kept.is_file():
+                layers = Layers.read(kept)
+            else:
                 layers = cloned(seen, actions, weights, seed=seed, num_steps=options.steps)
-                jobs = [Act(layers, FIRST_SEED + i, time_out) for i in range(options.fresh)]
-                counts.append(sum(good for _, good in w.results(iter(jobs))))
-            total = options.seeds * options.fresh
-            low, high = (float(limit) for limit in wilson(sum(counts), total))
-            by_seed = ", ".join(f"{100 * count / options.fresh:.0f}" for count in counts)
-            print(
-                f"| {name} | {int((first > 0).sum())} | {by_seed} % "
-                f"| {100 * sum(counts) / total:.1f} % | {100 * low:.0f} to {100 * high:.0f} % |"
-                f" ({time.monotonic() - started:.0f} s)",
-                flush=True,
-            )
+                layers.write(kept)
+            policies[name, seed] = layers, int((weights > 0).sum())
+    return policies
 
 
 if __name__ == "__main__":
