@@ -10,7 +10,7 @@ from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 from goalward.report.words.blocks import plain_text
 from goalward.report.words.next_steps import next_step_words
 from goalward.rollouts.episode import Outcome
-from goalward.runs.next_steps import StepKind, odd_labels
+from goalward.runs.next_steps import StepKind, contradicted
 
 LENGTH = 20
 
@@ -75,11 +75,11 @@ def test_labels_that_good_values_contradict_are_named() -> None:
         return knowing(position, other if is_wrong else outcome)
 
     run = run_of(HALF * 24, two_wrong)
-    assert set(odd_labels(run)) == {"4", "7"}
+    assert set(contradicted(run)) == {"4", "7"}
     step = run.next_steps[0]
     assert (step.kind, set(step.episodes)) == (StepKind.CHECK_LABELS, {"4", "7"})
-    assert shlex.split(step.command)[:3] == ["goalward", "sheet", "run"]
-    assert odd_labels(run_of(HALF * 24, knowing)) == ()
+    assert shlex.split(step.command) == ["goalward", "audit", "run"]
+    assert contradicted(run_of(HALF * 24, knowing)) == ()
 
 
 def test_nothing_that_succeeded_asks_for_successes_first() -> None:
@@ -118,12 +118,3 @@ def test_there_are_never_more_than_three(steps_of) -> None:
         assert 1 <= len(run.next_steps) <= 3
         for step in run.next_steps:
             assert plain_text(next_step_words(step, run)).endswith(".")
-
-
-def test_a_name_that_looks_like_an_option_is_fenced_and_quoted() -> None:
-    def wrong(position, outcome):
-        return knowing(position, HALF[1] if position == 0 else outcome)
-
-    names = ["--out; rm -rf x", *(str(i) for i in range(47))]
-    step = run_of(HALF * 24, wrong, names).next_steps[0]
-    assert shlex.split(step.command) == ["goalward", "sheet", "run", "--", "--out; rm -rf x"]

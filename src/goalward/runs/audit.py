@@ -12,30 +12,21 @@ from goalward.errors import GoalwardError
 from goalward.files import check_folder
 from goalward.metrics.auditing.audit import Audit, AuditedEpisode, Finding, FindingKind
 from goalward.metrics.auditing.goal_marks import GoalMark, goal_marks
-from goalward.metrics.auditing.label_doubts import (
-    PRIOR_WRONG,
-    LabelDoubts,
-    label_doubts,
-    looks_done,
-    near_steps,
-)
+from goalward.metrics.auditing.label_doubts import LabelDoubts, near_steps
 from goalward.metrics.trust import trust_words
 from goalward.progress import progress_bar
 from goalward.rollouts.dataset import Rollouts
-from goalward.rollouts.endings import Endings
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.run_folder import RunFolder
 from goalward.runs.audit_copies import copies_elsewhere, copies_within
 from goalward.runs.codec import read_json
 from goalward.runs.given import name_of
 from goalward.runs.inputs import read_input
+from goalward.runs.label_findings import label_findings, looked_at
 from goalward.runs.notes import read_notes
 from goalward.runs.run import Run
 from goalward.runs.settings import RunEpisode
 from goalward.runs.stored import open_run
-
-# A label is worth a look where it is twice as likely to be wrong as any.
-WORTH_A_LOOK = 2 * PRIOR_WRONG
 
 
 def audit(
@@ -150,11 +141,8 @@ def _episodes(recorded: Iterable[Episode]) -> tuple[AuditedEpisode, ...]:
 
 
 def _with_labels(run: Run, found: list[Finding], unchecked: list[str]) -> Audit:
-    endings = _endings(run)
-    held_out = np.array([episode.held_out for episode in run.episodes])
-    near = near_steps(run.time_limit)
-    done = looks_done(run.chances.within_steps(run.method, near), endings)
-    doubts = label_doubts(done, endings, held_out)
+    seen = looked_at(run)
+    doubts = seen.doubts
     if doubts.reason:
         unchecked.append(f"Labels were not checked: {doubts.reason}.")
     elif not run.trust.grade.is_usable:
@@ -162,10 +150,10 @@ def _with_labels(run: Run, found: list[Finding], unchecked: list[str]) -> Audit:
             f"Labels were checked by values that are no help. {trust_words(run.trust)}"
         )
     found += _marked_findings(run)
-    found += _label_findings(run, doubts)
+    found += label_findings(run, doubts)
     found += [
         _mark_finding(run, mark, doubts)
-        for mark in goal_marks(done, endings, held_out, run.time_limit)
+        for mark in goal_marks(seen.done, seen.endings, seen.held_out, run.time_limit)
     ]
     order = np.argsort(-np.nan_to_num(doubts.wrong, nan=-1.0), kind="stable").tolist()
     return Audit(
@@ -173,37 +161,9 @@ def _with_labels(run: Run, found: list[Finding], unchecked: list[str]) -> Audit:
         findings=_ranked(found),
         episodes=tuple(_audited(run.episodes[i], doubts, i) for i in order),
         method=run.method,
-        near_steps=near,
+        near_steps=near_steps(run.time_limit),
         unchecked=tuple(unchecked),
     )
-
-
-def _endings(run: Run) -> Endings:
-    goals = [-1 if e.goal_frame is None else e.goal_frame for e in run.episodes]
-    failed = [e.outcome is Outcome.FAILURE for e in run.episodes]
-    return Endings(run.values.episode_ends, np.array(goals), np.array(failed))
-
-
-def _label_findings(run: Run, doubts: LabelDoubts) -> list[Finding]:
-    found: list[Finding] = []
-    for i in np.flatnonzero(np.nan_to_num(doubts.wrong) >= WORTH_A_LOOK).tolist():
-        episode, best = run.episodes[i], int(doubts.frame[i])
-        is_success = episode.outcome is Outcome.SUCCESS
-        last = episode.num_frames - 1 if episode.goal_frame is None else episode.goal_frame
-        found.append(
-            Finding(
-                episode=episode.id,
-                kind=FindingKind.SUCCESS_NEVER_NEAR if is_success else FindingKind.LOOKED_DONE,
-                sure=float(doubts.wrong[i]),
-                outcome=episode.outcome,
-                frames=tuple(sorted({best, last})),
-                goal_frame=episode.goal_frame,
-                looked=float(doubts.looked[i]),
-                suggested=Outcome.TIME_OUT if is_success else Outcome.SUCCESS,
-                suggested_goal_frame=None if is_success else best,
-            )
-        )
-    return found
 
 
 def _marked_findings(run: Run) -> list[Finding]:

@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from goalward.errors import argument, speaking_of_flags
 from goalward.metrics.more_rollouts import rollouts_for_rate, rollouts_for_trust
 from goalward.metrics.time_out_answer import Saying
 from goalward.metrics.trust import Grade
-from goalward.rollouts.episode import Outcome
-from goalward.values.event_rules import EventRules, smoothed
+from goalward.runs.label_findings import label_findings, looked_at
 
 if TYPE_CHECKING:
     from goalward.runs.run import Run
@@ -20,13 +17,11 @@ if TYPE_CHECKING:
 MOST_STEPS = 3
 # So few labels are looked through in minutes, all of them.
 FEW_EPISODES = 20
+# So likely to be wrong is a label that values which know something contradict outright; what the
+# audit lists from a third of that on is for who asks.
+_CONTRADICTED = 0.3
 # Of all episodes: so many more successes are worth waiting for.
 _WORTH_WAITING = 0.1
-# Of the longest episode, in the curve that events are found in: a success that never looked nearer
-# than the first, or another episode that ended nearer than the second, may have a wrong label.
-_FAR = 0.6
-_THERE = 0.03
-_MOST_EPISODES = 5
 
 
 class StepKind(StrEnum):
@@ -78,33 +73,16 @@ def _check_labels(run: "Run") -> NextStep | None:
     if doubted and len(run.episodes) <= FEW_EPISODES:
         ids = tuple(episode.id for episode in run.episodes)
         return NextStep(StepKind.CHECK_LABELS, episodes=ids, command=_command("view", run))
-    ids = () if doubted else odd_labels(run)
+    ids = () if doubted else contradicted(run)
     if not ids:
         return None
-    return NextStep(
-        StepKind.CHECK_LABELS,
-        episodes=ids,
-        command=_command("sheet", run, ids=ids[:_MOST_EPISODES]),
-    )
+    return NextStep(StepKind.CHECK_LABELS, episodes=ids, command=_command("audit", run))
 
 
-def odd_labels(run: "Run") -> tuple[str, ...]:
-    """Held-out episodes whose curve says the contrary of their label, the oddest first."""
-    curve = run.values.steps(run.method).astype(np.float64)
-    ceiling = float(run.time_limit)
-    mean = np.clip(curve, 0.0, ceiling).mean(axis=0, keepdims=True)
-    odd: list[tuple[float, str]] = []
-    for position, episode in enumerate(run.episodes):
-        if not episode.held_out:
-            continue
-        own = smoothed(mean[:, run.frames_of(position)], ceiling, EventRules().window)[0] / ceiling
-        if episode.outcome is Outcome.SUCCESS:
-            by_much = float(own.min()) - _FAR
-        else:
-            by_much = _THERE - float(own[-1])
-        if by_much > 0:
-            odd.append((by_much, episode.id))
-    return tuple(name for _, name in sorted(odd, key=lambda one: -one[0]))
+def contradicted(run: "Run") -> tuple[str, ...]:
+    """Episodes whose label is quite likely wrong, as the audit has it; the surest first."""
+    found = label_findings(run, looked_at(run).doubts, least=_CONTRADICTED)
+    return tuple(one.episode for one in sorted(found, key=lambda one: -one.sure))
 
 
 def _record_successes(run: "Run") -> NextStep | None:
@@ -178,7 +156,5 @@ def _option(name: str, value: str) -> tuple[str, str]:
     return flag, given
 
 
-def _command(verb: str, run: "Run", *options: str, ids: tuple[str, ...] = ()) -> str:
-    """As it is typed; an id that begins with a dash must not be taken for an option."""
-    fence = ("--",) if any(name.startswith("-") for name in ids) else ()
-    return shlex.join(["goalward", verb, str(run.folder.path), *options, *fence, *ids])
+def _command(verb: str, run: "Run", *options: str) -> str:
+    return shlex.join(["goalward", verb, str(run.folder.path), *options])
