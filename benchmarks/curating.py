@@ -241,7 +241,7 @@ def main() -> None:
             for job, good in workers.results(iter(jobs)):
                 assert isinstance(job, Act)
                 succeeded[job.name][job.seed, job.start] = good
-            np.savez(file, **succeeded)
+            np.savez(file, **succeeded)  # pyright: ignore[reportArgumentType]
             print(f"\n{so_far} fresh episodes of each of {options.seeds} seeds", flush=True)
             told = {name: good[:, :so_far] for name, good in succeeded.items()}
             print(table(told, num_frames), flush=True)

@@ -15,8 +15,12 @@ ROOT = Path(__file__).parent.parent
 SECTIONS = {
     "Reading rollouts": ("read", "from_arrays", "concatenate", "Rollouts", "Episode", "Outcome"),
     "Evaluating": ("plan", "Plan", "evaluate", "open_run", "Run", "summary"),
-    "Comparing and auditing": ("compare", "audit", "Audit"),
-    "Files": ("export", "write_report", "write_summary", "write_comparison", "write_audit"),
+    "Comparing and auditing": ("compare", "rank_preferences", "audit", "Audit"),
+    "Learning from it": ("curate", "Curation"),
+    "Files": (
+        *("export", "write_report", "write_summary", "write_comparison", "write_preferences"),
+        "write_audit",
+    ),
     "Step by step": (
         *("embed", "read_features", "write_features", "fit", "Fitted", "load"),
         *("ValueTable", "read_values"),

@@ -112,12 +112,16 @@ def _print(found: Curation) -> None:
             f"{100 * row.share_before:.0f} % to {100 * row.share_after:.0f} %",
         )
     console.print(table)
+    named = 0
     for name in found.rules:
         spans = [one for one in found.stretches if one.rule == name]
         total = sum(one.last - one.first + 1 for one in spans)
+        named += total
         episodes = len({one.episode for one in spans})
         console.print(
             plain(f"{name}: {total} frames in {episodes} episodes: {RULES[name].words}"),
             style="dim",
             soft_wrap=True,
         )
+    if named > frames - found.num_kept:
+        console.print("A frame may fall under several rules.", style="dim")
