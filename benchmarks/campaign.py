@@ -26,7 +26,7 @@ from attacks.flips import Flips
 from attacks.full_disk import FullDisk
 from attacks.kills import Kills
 from attacks.mutations import Mutations
-from attacks.processes import warm_up
+from attacks.processes import limit_to, warm_up
 from attacks.results import MEANINGS, Outcome, Results, Tried, source_digest, table
 from attacks.soak import NUM_EVALUATIONS, Soak
 from attacks.together import Together
@@ -57,6 +57,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if not arguments.table:
         warm_up()
+        limit_to(arguments.limit)
         until = time.monotonic() + 60 * arguments.minutes
         for part in arguments.parts or PARTS:
             _run(part, folder, until, arguments)
@@ -92,7 +93,11 @@ def _draws(seed: int, part: str, number: int) -> np.random.Generator:
 
 def _tell(folder: Path) -> None:
     tried: list[Tried] = [one for part in PARTS for one in Results(folder, part).tried]
+    different = [one for one in tried if one.outcome is Outcome.DIFFERENT]
     text = table(tried)
+    if different:
+        listed = table(different, lambda one: f"{one.kind}: {one.change or one.note}")
+        text += f"\n\nSilently different, by what was changed:\n\n{listed}"
     (folder / "table.md").write_text(text + "\n")
     (folder / "tries.json").write_text(json.dumps([asdict(one) for one in tried], indent=1))
     print(text)
@@ -110,6 +115,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=60.0, help="stop after so many")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other tries")
     parser.add_argument("--share", type=float, default=1.0, help="of the usual number of tries")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds until it hangs")
     parser.add_argument("--only", type=int, help="the try of this number alone")
     parser.add_argument("--table", action="store_true", help="only tell what was tried")
     parser.add_argument("--folder", type=Path, default=REPOSITORY / "build" / "campaign")

@@ -8,12 +8,15 @@ import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from attacks.children import Stop, goalward_command
 from attacks.kills import COMMANDS as KILLED
 from attacks.kills import data_at
-from attacks.processes import Ended, Stop, checked, command, goalward_command, in_fork
+from attacks.known import Known
+from attacks.processes import Ended, checked, command, in_fork
 from attacks.results import Outcome, Tried
 from attacks.small_files import (
     DAMAGES,
@@ -107,7 +110,7 @@ TARGETS = {
 
 
 @dataclass(frozen=True)
-class _Known:
+class _Undisturbed:
     """What a command prints and leaves when nothing is damaged."""
 
     ended: Ended
@@ -120,7 +123,7 @@ class Flips:
     def __init__(self, folder: Path) -> None:
         self._home = folder / "home"
         self._place = folder / "try"
-        self._known: dict[str, _Known] = {}
+        self._known = Known(folder / "known.json", _read)
         if not self._home.exists():
             _make_home(self._place)
             self._place.rename(self._home)
@@ -144,16 +147,23 @@ class Flips:
             number=number,
             kind=kind,
             outcome=outcome,
+            change=how.partition(" for ")[0],
             note=f"{damaged} {how}, {verb}: {why}",
             peak_mib=ended.peak_mib,
+            cpu_s=ended.cpu_s,
         )
 
-    def _undisturbed(self, verb: str) -> _Known:
-        if verb not in self._known:
+    def _undisturbed(self, verb: str) -> _Undisturbed:
+        def make() -> _Undisturbed:
             renewed(self._home, self._place)
             ended = checked(_run(verb, self._place), verb)
-            self._known[verb] = _Known(ended, files_of(self._place))
-        return self._known[verb]
+            return _Undisturbed(ended, files_of(self._place))
+
+        return self._known.of(verb, make)
+
+
+def _read(content: dict[str, Any]) -> _Undisturbed:
+    return _Undisturbed(Ended(**content["ended"]), content["files"])
 
 
 def _run(verb: str, place: Path) -> Ended:
@@ -224,7 +234,7 @@ def _damaged(place: Path, target: Target, draws: np.random.Generator) -> tuple[s
 
 
 def _judged(
-    ended: Ended, files: dict[str, str], known: _Known, before: dict[str, str], damaged: str
+    ended: Ended, files: dict[str, str], known: _Undisturbed, before: dict[str, str], damaged: str
 ) -> tuple[Outcome, str]:
     last_words = ended.err.strip()[-300:]
     if ended.is_hang:

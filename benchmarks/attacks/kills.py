@@ -11,7 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from attacks.processes import Ended, Stop, checked, command, in_fork
+from attacks.children import Stop
+from attacks.known import Known
+from attacks.processes import Ended, checked, command, in_fork
 from attacks.results import Outcome, Tried
 from attacks.small_files import (
     TINY,
@@ -74,10 +76,10 @@ _FRESH_EVERY = 10
 
 
 @dataclass(frozen=True)
-class Known:
+class Undisturbed:
     """What a command makes when nobody disturbs it, and how long that takes."""
 
-    home: Path
+    home: str
     files: dict[str, str]
     seconds: float
     num_file_events: int
@@ -91,12 +93,12 @@ class Kills:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._place = folder / "try"
-        self._known: dict[str, Known] = {}
+        self._known = Known(folder / "known.json", lambda content: Undisturbed(**content))
 
     def attack(self, number: int, draws: np.random.Generator) -> Tried:
         name = list(COMMANDS)[number % len(COMMANDS)]
         known = self.undisturbed(name)
-        renewed(known.home, self._place)
+        renewed(Path(known.home), self._place)
         fresh = number % _FRESH_EVERY == 0
         stops: list[str] = []
         ended: list[Ended] = []
@@ -119,27 +121,29 @@ class Kills:
             note="; ".join([*stops, *why, *extra]),
             num_leftovers=len(extra),
             peak_mib=max(one.peak_mib for one in ended),
+            cpu_s=max(one.cpu_s for one in ended),
             num_attacks=len(stops),
         )
 
-    def undisturbed(self, name: str) -> Known:
-        """Made at the place of the tries, once, and left there by the first who asks."""
-        if name not in self._known:
-            home = self._folder / f"home {name}".replace(",", "").replace(" ", "_")
-            if not home.exists():
-                self._make_home(home, name)
-            renewed(home, self._place)
-            ended = checked(command(COMMANDS[name], self._place), name)
-            before = num_bytes(home)
-            self._known[name] = Known(
-                home=home,
-                files=files_of(self._place, figures=False),
-                seconds=ended.seconds,
-                num_file_events=ended.num_file_events,
-                num_bytes_before=before,
-                num_bytes_made=num_bytes(self._place) - before,
-            )
-        return self._known[name]
+    def undisturbed(self, name: str) -> Undisturbed:
+        return self._known.of(name, lambda: self._make(name))
+
+    def _make(self, name: str) -> Undisturbed:
+        """Made at the place of the tries, and left there."""
+        home = self._folder / f"home {name}".replace(",", "").replace(" ", "_")
+        if not home.exists():
+            self._make_home(home, name)
+        renewed(home, self._place)
+        ended = checked(command(COMMANDS[name], self._place), name)
+        before = num_bytes(home)
+        return Undisturbed(
+            home=str(home),
+            files=files_of(self._place, figures=False),
+            seconds=ended.seconds,
+            num_file_events=ended.num_file_events,
+            num_bytes_before=before,
+            num_bytes_made=num_bytes(self._place) - before,
+        )
 
     def _make_home(self, home: Path, name: str) -> None:
         """At the place of the tries: some files note where they were made."""
@@ -160,7 +164,7 @@ def data_at(place: Path) -> Callable[[], None]:
     return make
 
 
-def _moment(known: Known, draws: np.random.Generator, *, by_time: bool) -> Stop:
+def _moment(known: Undisturbed, draws: np.random.Generator, *, by_time: bool) -> Stop:
     name = _SIGNALS[draws.integers(len(_SIGNALS))]
     if by_time or draws.random() < 0.5:
         # A fresh interpreter takes seconds longer.

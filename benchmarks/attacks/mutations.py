@@ -12,9 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
+from attacks.children import goalward_command
 from attacks.contents import change
 from attacks.formats import FORMATS, Format
-from attacks.processes import Ended, checked, goalward_command, in_fork
+from attacks.known import Known
+from attacks.processes import Ended, checked, in_fork
 from attacks.results import Outcome, Tried
 from attacks.small_files import DAMAGES, damage, emptied, renewed
 
@@ -34,7 +36,7 @@ class Mutations:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._place = folder / "try"
-        self._known: dict[tuple[str, str], Ended] = {}
+        self._known = Known(folder / "known.json", lambda content: Ended(**content))
 
     def attack(self, number: int, draws: np.random.Generator) -> Tried:
         name = list(FORMATS)[number % len(FORMATS)]
@@ -55,8 +57,10 @@ class Mutations:
             number=number,
             kind=name,
             outcome=outcome,
-            note=f"{suffix} {how}; {file}, {verb}: {why}",
+            change=f"{suffix or file}, {how}",
+            note=f"{file}, {verb}: {why}",
             peak_mib=ended.peak_mib,
+            cpu_s=ended.cpu_s,
         )
 
     def _renew(self, name: str) -> None:
@@ -68,10 +72,11 @@ class Mutations:
         renewed(home, self._place)
 
     def _undisturbed(self, name: str, verb: str) -> Ended:
-        if (name, verb) not in self._known:
+        def make() -> Ended:
             self._renew(name)
-            self._known[name, verb] = checked(self._read(name, verb), f"{verb} {name}")
-        return self._known[name, verb]
+            return checked(self._read(name, verb), f"{verb} {name}")
+
+        return self._known.of(f"{verb} {name}", make)
 
     def _mutated(self, draws: np.random.Generator) -> tuple[str, str | None]:
         paths = sorted(path for path in self._place.rglob("*") if path.is_file())

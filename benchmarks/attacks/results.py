@@ -29,7 +29,7 @@ MEANINGS = {
     Outcome.TOLD: "a result without what is damaged, and a warning that says so",
     Outcome.DIFFERENT: "another result, and not a word",
     Outcome.TRACEBACK: "an error that is not meant for people, or a crash",
-    Outcome.HANG: "no end within 60 s, or processes that stayed behind",
+    Outcome.HANG: "no end within 60 s (`--limit`), or processes that stayed behind",
 }
 
 
@@ -44,8 +44,12 @@ class Tried:
     note: str = ""
     num_leftovers: int = 0
     peak_mib: float = 0.0
+    # Of the command that took most, of both the processor's kinds of time.
+    cpu_s: float = 0.0
     # How many attacks there were in it: a command may be stopped three times on its way.
     num_attacks: int = 1
+    # What was done to which kind of file, where that is drawn.
+    change: str = ""
 
 
 def source_digest() -> str:
@@ -99,7 +103,7 @@ def table(tried: Sequence[Tried], row_of: Callable[[Tried], str] | None = None) 
     | fit | 2 | 2 | 0 | 0 | 0 | 0 |
     """
     row_of = row_of or (lambda one: one.kind)
-    heads = ("what", "tried", *Outcome, "leftover files", "peak MiB")
+    heads = ("what", "tried", *Outcome, "leftover files", "peak MiB", "most CPU s")
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for part in dict.fromkeys(one.part for one in tried):
         of_part = [one for one in tried if one.part == part]
@@ -113,7 +117,8 @@ def _row(name: str, tried: Sequence[Tried]) -> str:
     counts = [_attacks(one for one in tried if one.outcome is outcome) for outcome in Outcome]
     leftovers = sum(one.num_leftovers for one in tried)
     peak = max((one.peak_mib for one in tried), default=0.0)
-    cells = (name, _attacks(tried), *counts, leftovers, f"{peak:.0f}")
+    most_cpu = max((one.cpu_s for one in tried), default=0.0)
+    cells = (name, _attacks(tried), *counts, leftovers, f"{peak:.0f}", f"{most_cpu:.0f}")
     return f"| {' | '.join(map(str, cells))} |"
 
 

@@ -68,6 +68,7 @@ class Together:
             note=f"{', '.join(names)}: {'; '.join([why, *extra])}",
             num_leftovers=len(extra),
             peak_mib=max(one.peak_mib for one in ended),
+            cpu_s=max(one.cpu_s for one in ended),
         )
 
     def _evaluate(self, names: Sequence[str], draws: np.random.Generator) -> list[Ended]:
