@@ -67,7 +67,7 @@ def main() -> None:
 
 def _run(part: str, folder: Path, until: float, arguments: argparse.Namespace) -> None:
     make, usual = PARTS[part]
-    wanted = round(usual * arguments.share)
+    wanted = arguments.tries or round(usual * arguments.share)
     results = Results(folder, part)
     place = folder / part
     place.mkdir(exist_ok=True)
@@ -115,6 +115,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=60.0, help="stop after so many")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other tries")
     parser.add_argument("--share", type=float, default=1.0, help="of the usual number of tries")
+    parser.add_argument("--tries", type=int, help="so many of each part, instead")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds until it hangs")
     parser.add_argument("--only", type=int, help="the try of this number alone")
     parser.add_argument("--table", action="store_true", help="only tell what was tried")
