@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 # wait for a busy core make a training ten times slower (docs/log.md).
 WORKERS ?= 2
 
-.PHONY: help install simulators rerun ray demo test mutants lint types check bench package format clean
+.PHONY: help install simulators rerun ray demo docs docs-serve test mutants lint types check bench package format clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "goalward needs Python 3.11 or newer; try make PYTHON=python3.12 install")'
@@ -33,6 +33,10 @@ $(VENV)/ray: $(VENV)/installed
 
 ray: $(VENV)/ray  ## add Ray, which `--on ray` needs
 
+$(VENV)/docs: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $@
+
 rerun: $(VENV)/rerun  ## add rerun, which `goalward export --to rerun` needs
 
 simulators: $(VENV)/simulators  ## add mujoco, robosuite and metaworld, which `goalward simulate` needs
@@ -41,6 +45,18 @@ install: $(VENV)/installed  ## create .venv and install goalward into it
 
 demo: install  ## evaluate a policy on the rollouts that come with the package
 	$(BIN)/goalward evaluate demo --out demo_run --encoder effnet-lite0
+
+# The report that the gallery shows; a run that is there already is not made again.
+build/gallery_run/report/index.html: | $(VENV)/installed
+	$(BIN)/goalward evaluate demo --out build/gallery_run --encoder effnet-lite0 --effort quick
+
+# NO_MKDOCS_2_WARNING: the makers' notice of another program is not about these pages.
+docs: $(VENV)/docs build/gallery_run/report/index.html  ## build the site into build/site, which opens from disk
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open build/site/index.html"
+
+docs-serve: $(VENV)/docs build/gallery_run/report/index.html  ## show the site on 127.0.0.1:8000 and build it anew at every change
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --dev-addr 127.0.0.1:8000
 
 test: install  ## run all tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)

@@ -51,20 +51,21 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     frame = (
         '<iframe class="report" src="report/index.html" title="a report" loading="lazy"></iframe>'
+        '\n<p><a href="report/index.html">alone in the window</a></p>'
     )
     return markdown.replace(REPORT_MARK, frame if REPORT.is_dir() else NO_REPORT)
 
 
 def python_page() -> str:
     """Signatures and docstrings of every public name, which mkdocstrings fills in."""
-    placed = [name for names in SECTIONS.values() for name in names]
-    homeless = sorted(set(goalward.__all__) ^ set(placed))
-    if homeless:
-        raise PluginError(
-            f"docs_site/generated_pages.py: SECTIONS and goalward.__all__: {homeless}"
-        )
+    placed = {name for names in SECTIONS.values() for name in names}
+    gone = sorted(placed - set(goalward.__all__))
+    if gone:
+        raise PluginError(f"docs_site/generated_pages.py: SECTIONS names {gone}, which are gone")
+    others = tuple(name for name in goalward.__all__ if name not in placed)
+    sections = SECTIONS | ({"Others": others} if others else {})
     lines = ["# Python", "", "Every public name. All are imported from `goalward` itself.", ""]
-    for section, names in SECTIONS.items():
+    for section, names in sections.items():
         lines += [f"## {section}", ""]
         for name in names:
             lines += [f"::: goalward.{goalward._HOMES[name]}.{name}", ""]

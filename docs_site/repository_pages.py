@@ -4,14 +4,15 @@ README.md is the front page, docs/x.md is x.html, case_studies/ keeps its folder
 by where they lie in the repository; `mkdocs.yml` lists them in that way.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files, InclusionLevel
 
 ROOT = Path(__file__).parent.parent
-BESIDE_DOCS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENCES.md")
-ADDRESSES = {"README.md": "index.html"}
+BESIDE_DOCS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENCES.md", "CITATION.cff")
+ADDRESSES = {"README.md": "index.html", "CITATION.cff": "CITATION.cff"}
 SHOWN_OF_STUDIES = (".md", ".jpg", ".png", ".svg")
 
 
@@ -27,6 +28,12 @@ def on_files(files: Files, config: Any) -> Files:
         if path.suffix in SHOWN_OF_STUDIES:
             files.append(_shown(path.relative_to(ROOT).as_posix(), None, config))
     return files
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Pictures below the first are loaded when somebody comes to them."""
+    first, mark, rest = html.partition("<img ")
+    return first + mark + re.sub("<img ", '<img loading="lazy" ', rest)
 
 
 def _shown(name: str, address: str | None, config: Any) -> File:

@@ -1,0 +1,77 @@
+"""What the site says is there is there."""
+
+import re
+from html import unescape
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import goalward
+from goalward.cli.app import app
+
+LINK = re.compile(r'(?:href|src)="?([^">\s]+)')
+ANCHOR = re.compile(r'(?:id|name)="?([^">\s]+)')
+
+
+def pages(site: Path) -> dict[Path, str]:
+    """Pages of our own; the report in the gallery has tests of its own."""
+    inside = site / "report"
+    return {
+        path: path.read_text()
+        for path in sorted(site.rglob("*.html"))
+        if inside not in path.parents and path.name != "404.html"
+    }
+
+
+def test_no_link_is_broken_and_none_leads_to_a_script_or_font_elsewhere(site):
+    texts = pages(site)
+    assert len(texts) > 40
+    anchors = {path: {unescape(a) for a in ANCHOR.findall(text)} for path, text in texts.items()}
+    broken: list[str] = []
+    for path, text in texts.items():
+        for link in map(unescape, LINK.findall(text)):
+            if urlsplit(link).scheme in ("data", "mailto"):
+                continue
+            address, anchor = urldefrag(link)
+            if urlsplit(address).scheme:
+                broken.append(f"{path.name}: asks for {link}")
+                continue
+            there = (path.parent / unquote(address)).resolve() if address else path
+            if not there.exists():
+                broken.append(f"{path.name}: {link}")
+            elif anchor and there in anchors and unquote(anchor) not in anchors[there]:
+                broken.append(f"{path.name}: no place {link}")
+    assert broken == []
+
+
+def test_every_public_name_has_its_signature_and_words(site):
+    text = (site / "reference" / "python.html").read_text()
+    for name in goalward.__all__:
+        home = f"goalward.{goalward._HOMES[name]}.{name}"
+        assert f'id="{home}"' in text, name
+
+
+def test_examples_in_docstrings_are_code(site):
+    text = (site / "reference" / "python.html").read_text()
+    assert "&gt;&gt;&gt;" in text
+    assert "<blockquote>" not in text
+
+
+def test_every_verb_is_in_the_reference_as_its_help_says(site):
+    text = (site / "reference" / "commands.html").read_text()
+    verbs = [name for name in app if not name.startswith("-")]
+    assert "evaluate" in verbs
+    for verb in verbs:
+        assert f"goalward {verb}" in text, verb
+    assert "--standard-horizon" in text
+
+
+def test_equations_are_typeset(site):
+    text = (site / "methods" / "liveness.html").read_text()
+    assert "<math " in text
+    assert "\\min" in text  # in words, for who cannot see it
+    assert "```math" not in text
+
+
+def test_the_gallery_holds_a_report_that_works_alone(site):
+    assert 'src="report/index.html"' in (site / "gallery.html").read_text()
+    assert (site / "report" / "index.html").is_file()
