@@ -73,6 +73,29 @@ def test_frames_far_from_what_was_learned_are_told(learned, tmp_path):
     assert "a policy that goes on otherwise from them has other values" in near.summary()
 
 
+def test_episodes_that_were_learned_from_are_not_held_out(learned, tmp_path, caplog):
+    new = rollouts(10, seed=1)
+    both = goalward.concatenate([new, rollouts(24)[10:16]])
+    run = evaluate(both, tmp_path / "grown", values=learned)
+    assert run.familiarity is not None
+    # Judged by the networks of fold 0, which never saw what that fold held out.
+    seen = [learned.episodes[i].fold != "fold 0" for i in range(10, 16)]
+    assert set(seen) == {True, False}
+    assert [not episode.held_out for episode in run.episodes] == [*[False] * 10, *seen]
+    assert run.scores.num_held_out == 16 - sum(seen)
+    assert run.familiarity.copies == tuple(str(10 + i) for i in range(6) if seen[i])
+    assert "learned from, so their values are optimistic" in caplog.text
+    assert "of these it learned from: their values know how they ended" in run.summary()
+    assert goalward.open_run(run.folder.path).familiarity == run.familiarity
+
+
+def test_what_a_run_learned_from_as_a_whole_is_refused(tmp_path):
+    run = evaluate(rollouts(24), tmp_path / "run", seeds=1, effort="quick", num_steps=30)
+    with pytest.raises(GoalwardError, match="values=: .*run learned from all of these episodes"):
+        evaluate(rollouts(24), tmp_path / "again", values=run)
+    assert not (tmp_path / "again").exists()
+
+
 def test_where_what_was_learned_from_is_gone_the_distance_is_not_known(learned, tmp_path, caplog):
     run = evaluate(rollouts(10, seed=1), tmp_path / "new", values=learned.folder.path)
     assert run.familiarity is None

@@ -36,12 +36,14 @@ class EpisodeDistance:
 class Familiarity:
     """The distances of new episodes, in their order, and from how many learned ones.
 
-    Were the new episodes like the learned ones, about `FAR` of them would be far.
+    Were the new episodes like the learned ones, about `FAR` of them would be far. `copies` are ids
+    of those that were learned from themselves: the same recording.
     """
 
     learned: str
     num_learned: int
     episodes: tuple[EpisodeDistance, ...]
+    copies: tuple[str, ...] = ()
 
     @property
     def can_tell(self) -> bool:

@@ -14,6 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import goalward
 from goalward.code_version import code_digest
 from goalward.metrics.evaluation_scores import steps_of_chances
@@ -24,6 +26,7 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import IndexArray
 from goalward.run_folder import RunFolder
 from goalward.runs.held_out import (
+    Fold,
     asked_folds,
     held_out_chances,
     held_out_episodes,
@@ -101,6 +104,8 @@ class Making:
             _log.warning("%s: all is made again", self.steps.damage)
         self.config = settings.evaluation
         self.folds = asked_folds(rollouts, self.config)
+        if known is not None and known.copies:
+            self.folds = tuple(_without(fold, rollouts.ids, known.copies) for fold in self.folds)
         self.given = read_all_scores(self.config.scores, rollouts.ids, rollouts.lengths.tolist())
         self.made: list[str] = []
         self._fitted: Fitted | None = None
@@ -301,6 +306,12 @@ class Making:
         results = replace(results, familiarity=self.familiarity)
         by_id = dict(zip(self.rollouts.ids, events, strict=True))
         return write_results(self.folder, results, by_id)
+
+
+def _without(fold: Fold, ids: Sequence[str], copies: Sequence[str]) -> Fold:
+    """The fold without episodes that its networks learned from elsewhere."""
+    is_new = ~np.isin(np.array(ids)[fold.held_out], np.array(copies))
+    return replace(fold, held_out=fold.held_out[is_new])
 
 
 def _facts(truth: FrameTruth) -> tuple[Any, ...]:

@@ -17,8 +17,11 @@ from goalward.errors import GoalwardError, argument
 from goalward.files import written_whole
 from goalward.metrics.familiarity import Familiarity, familiarity
 from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.findings import counted, some_of
+from goalward.rollouts.twins import twins_between
 from goalward.run_folder import RunFolder
 from goalward.runs.given import Given
+from goalward.runs.held_out import OWN_FOLDS_NAME, folds_of_others
 from goalward.runs.run import Run
 from goalward.runs.stored import open_run
 
@@ -93,7 +96,11 @@ def familiarity_with(
         recorded = source.read_rollouts()
         learned = given.embed(recorded, device, progress)
     except (GoalwardError, OSError) as error:
-        _log.warning("how far these episodes lie from those learned from is not known: %s", error)
+        _log.warning(
+            "how far these episodes lie from those learned from is not known, nor whether they are "
+            "among them: %s",
+            error,
+        )
         return None
     if learned.features is None or rollouts.features is None:
         return None
@@ -103,7 +110,7 @@ def familiarity_with(
             f"these frames have {sizes[1]} numbers, those that {source.folder.path} learned from "
             f"{sizes[0]}: its networks cannot judge them"
         )
-    return familiarity(
+    found = familiarity(
         learned.features,
         learned.episode_ends,
         rollouts.features,
@@ -111,3 +118,25 @@ def familiarity_with(
         rollouts.ids,
         str(source.folder.path),
     )
+    return dataclasses.replace(found, copies=_learned_copies(source, rollouts, recorded))
+
+
+def _learned_copies(source: Run, rollouts: Rollouts, recorded: Rollouts) -> tuple[str, ...]:
+    """Episodes that the networks learned from: their values know how they ended."""
+    (fold,) = folds_of_others(len(rollouts), source.settings.evaluation.folds)
+    judges = fold.subset
+    copies = tuple(
+        rollouts.ids[twins.first]
+        for twins in twins_between(rollouts, recorded)
+        # What these networks held out is as good as new; of own folds some learned from each.
+        if judges == OWN_FOLDS_NAME or source.episodes[twins.second].fold != judges
+    )
+    if len(copies) == len(rollouts):
+        raise GoalwardError(
+            f"{argument('values')}: {source.folder.path} learned from all of these episodes, and "
+            "has its own values of them, by networks that never saw them"
+        )
+    if copies:
+        words = "%s of these %s learned from, so their values are optimistic: %s; not held out here"
+        _log.warning(words, counted(copies), source.folder.path, some_of(copies))
+    return copies

@@ -31,6 +31,13 @@ def familiarity_paragraph(found: Familiarity) -> Paragraph:
         code(found.learned),
         f", {learned}{share}",
         *told,
+        *(
+            " ",
+            counted(found.copies),
+            " of these it learned from: their values know how they ended.",
+        )
+        if found.copies
+        else (),
         warning,
         role="doubt" if is_other else "text",
     )
