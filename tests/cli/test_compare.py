@@ -85,10 +85,14 @@ def test_files(tmp_path, capsys):
     out = tmp_path / "new" / "out"
     assert str(out) in words(capsys, a, b, "--out", out).err
     assert sorted(path.name for path in out.iterdir()) == [
+        "assets",
         "comparison.json",
         "comparison.md",
         "comparison.png",
         "comparison.svg",
+        "index.html",
+        "watching.png",
+        "watching.svg",
     ]
     assert json.loads((out / "comparison.json").read_text())["pairs"][0]["first"] == "a_|$"
     page = (out / "comparison.md").read_text()

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from goalward.cli.console import output_console, say
 from goalward.cli.read_arguments import CommaList
+from goalward.errors import GoalwardError, argument
 
 _MOST_TASKS = 12
 _MOST_PAIRS = 15
@@ -101,6 +102,17 @@ def compare_command(
     from goalward.runs.preferences import is_about_preferences
 
     if is_about_preferences(table):
+        without_meaning = {
+            "paired": paired, "pair_by": pair_by, "columns": columns, "budget": budget,
+            "ordered": ordered or None, "posterior": posterior or None,
+            "fail_if_worse": fail_if_worse or None, "all_tasks": all_tasks or None,
+        }  # fmt: skip
+        for name, value in without_meaning.items():
+            if value is not None:
+                raise GoalwardError(
+                    f"{table}: a table of preferences, for which {argument(name, value)} means "
+                    "nothing; leave it out"
+                )
         _rank((table, *more), level, json_output, out)
         return
 
@@ -117,6 +129,7 @@ def compare_command(
         out=out,
         progress=not json_output,
     )
+    worse = worse_ones(found) if fail_if_worse else ()
     if json_output:
         print(json.dumps(found.as_dict(), indent=2))
     else:
@@ -130,12 +143,10 @@ def compare_command(
         print_document(document, output_console())
     if out is not None:
         say(f"comparison of {len(found.policies)} policies: {out}")
-    if fail_if_worse:
-        worse = worse_ones(found)
-        for one in worse:
-            say(f"{one.after} is worse than {one.before}")
-        if worse:
-            sys.exit(1)
+    for one in worse:
+        say(f"{one.after} is worse than {one.before}")
+    if worse:
+        sys.exit(1)
 
 
 def _rank(tables: tuple[Path, ...], level: float, json_output: bool, out: Path | None) -> None:

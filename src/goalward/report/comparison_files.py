@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from goalward.files import write_text
+from goalward.metrics.comparing.episode_pairs import EpisodePairs
 from goalward.metrics.comparing.result import Comparison
 from goalward.metrics.comparing.time_to_success import SuccessCurve
 from goalward.metrics.comparing.watching_curves import WatchingCurve
@@ -26,17 +27,22 @@ def write_comparison(
     *,
     watching: Sequence[WatchingCurve] = (),
     runs: Mapping[str, Path] | None = None,
+    together: Sequence[EpisodePairs] = (),
 ) -> Path:
     """Write index.html, comparison.json, .md, .png and .svg, and say which file to open.
 
     `curves` are the successes by steps, if known; `watching` what somebody saw who looked after
-    every rollout, drawn as watching.png and .svg; `runs` the folders of policies that are runs.
+    every rollout, drawn as watching.png and .svg; `runs` the folders of policies that are runs,
+    `together` their episodes that are worth seeing side by side.
     """
     write_text(folder / f"{_NAME}.json", json.dumps(comparison.as_dict(), indent=2) + "\n")
     document = comparison_document(comparison, picture=f"{_NAME}.svg")
     write_text(folder / f"{_NAME}.md", markdown(document))
-    save_figure(comparison_figure(comparison, curves), folder / _NAME)
+    drawn = comparison_figure(comparison, curves)
+    save_figure(drawn, folder / _NAME)
     if watching:
         save_figure(watching_figure(watching, comparison), folder / _WATCHING)
-    figures = Figures(f"{_NAME}.svg", f"{_WATCHING}.svg" if watching else None)
-    return write_comparison_page(comparison, figures, folder, runs or {})
+    figures = Figures(
+        f"{_NAME}.svg", f"{_WATCHING}.svg" if watching else None, narrow=len(drawn.axes) == 1
+    )
+    return write_comparison_page(comparison, figures, folder, runs or {}, together)

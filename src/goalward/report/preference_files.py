@@ -1,4 +1,4 @@
-"""A ranking by preferences as files: JSON and Markdown."""
+"""A ranking by preferences as files: a page, JSON, Markdown, a picture."""
 
 import json
 from dataclasses import asdict
@@ -6,11 +6,25 @@ from pathlib import Path
 
 from goalward.files import write_text
 from goalward.metrics.comparing.preferences import PreferenceRanking
+from goalward.report.figures.preferences import preference_figure
+from goalward.report.figures.scores import save_figure
+from goalward.report.pages import document_page
 from goalward.report.words.preferences import preference_document
 from goalward.report.words.rendering import markdown
 
+_NAME = "preferences"
 
-def write_preferences(ranking: PreferenceRanking, folder: Path) -> None:
-    """Write preferences.json and preferences.md."""
-    write_text(folder / "preferences.json", json.dumps(asdict(ranking), indent=2) + "\n")
-    write_text(folder / "preferences.md", markdown(preference_document(ranking)))
+
+def write_preferences(ranking: PreferenceRanking, folder: Path) -> Path:
+    """Write index.html, preferences.json, .md, .png and .svg, and say which file to open."""
+    document = preference_document(ranking)
+    write_text(folder / f"{_NAME}.json", json.dumps(asdict(ranking), indent=2) + "\n")
+    write_text(folder / f"{_NAME}.md", markdown(document))
+    save_figure(preference_figure(ranking), folder / _NAME)
+    drawn = document_page.figure(f"{_NAME}.svg", "strengths of policies", narrow=True)
+    panels = [
+        document_page.panel(section, "" if number else drawn)
+        for number, section in enumerate(document.sections[1:])
+    ]
+    names = [one.policy for one in ranking.policies]
+    return document_page.write_page(document_page.page_of(document, names, panels, _NAME), folder)

@@ -6,10 +6,12 @@ from pathlib import Path
 import goalward
 from goalward.errors import GoalwardError, argument
 from goalward.metrics.comparing.comparison import compare as compare_outcomes
+from goalward.metrics.comparing.episode_pairs import episode_pairs
 from goalward.metrics.comparing.result import Comparison
 from goalward.metrics.comparing.special_results import Regression
 from goalward.metrics.comparing.steps_comparison import success_curves
 from goalward.metrics.comparing.tables.outcome_file import read_outcomes
+from goalward.metrics.comparing.tables.outcome_table import OutcomeTable
 from goalward.metrics.comparing.watching_curves import watching_curves
 from goalward.progress import progress_bar
 from goalward.run_folder import RunFolder
@@ -61,13 +63,27 @@ def compare(
         )
     if folder is not None:
         curves = {} if found.horizon is None else success_curves(outcomes, found.horizon)
+        runs = _runs_of(outcomes, paths)
         goalward.write_comparison(
             found,
             curves,
             folder,
             watching=watching_curves(outcomes, found),
-            runs={path.resolve().name: path for path in paths if path.is_dir()},
+            runs=runs,
+            together=episode_pairs(outcomes, found, runs),
         )
+    return found
+
+
+def _runs_of(outcomes: OutcomeTable, paths: Sequence[Path]) -> dict[str, Path]:
+    """The folder of each policy all of whose episodes are those of one run."""
+    folders = {str(RunFolder(path).outcomes): path for path in paths if path.is_dir()}
+    found: dict[str, Path] = {}
+    for policy in outcomes.policies:
+        files = {episode.where.rpartition(", line ")[0] for episode in policy.episodes}
+        folder = folders.get(files.pop()) if len(files) == 1 else None
+        if folder is not None:
+            found[policy.policy] = folder
     return found
 
 
@@ -80,7 +96,8 @@ def worse_ones(found: Comparison) -> tuple[Regression, ...]:
             f"{argument('fail_if_worse', True)} wants two policies, the old one and the new one, "
             f"or checkpoints ({argument('ordered', True)}); got {len(found.policies)} policies"
         )
-    (pair,) = found.pairs
+    by_scores = found.scores_only and found.scores is not None
+    (pair,) = found.scores.pairs if by_scores and found.scores else found.pairs
     if pair.better != pair.first:
         return ()
     return (Regression(pair.first, pair.second, pair.difference, pair.adjusted_p_value),)

@@ -20,7 +20,7 @@ def rank_preferences(
     """Say which policy is preferred: what `goalward compare` does with tables of preferences.
 
     A row per comparison: policy_a, policy_b, and winner (a name, a or b, or tie). With `out`, a
-    folder, the ranking is written there as JSON, Markdown and a picture.
+    folder, the ranking is written there as a page, JSON, Markdown and a picture.
     """
     folder = folder_for(out)
     check_level(level)

@@ -7,21 +7,28 @@ from itertools import pairwise
 import numpy as np
 
 from goalward.errors import GoalwardError
-from goalward.metrics.comparing.base import Base
 from goalward.metrics.comparing.exact_tests import holm
 from goalward.metrics.comparing.result import PairComparison
-from goalward.metrics.comparing.special_results import Checkpoints, Limits, Regression
+from goalward.metrics.comparing.special_results import (
+    Checkpoints,
+    Limits,
+    PairScores,
+    Regression,
+)
 from goalward.metrics.comparing.tables.outcome_table import OutcomeTable
-from goalward.metrics.comparing.task_rates import TaskRate
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)([kKmM](?![a-zA-Z]))?")
 _TIMES = {"": 1.0, "k": 1e3, "m": 1e6}
 
 
 def checkpoints_of(
-    table: OutcomeTable, base: Base, pairs: Sequence[PairComparison], level: float
+    table: OutcomeTable,
+    means: Sequence[float],
+    limits: Sequence[Limits],
+    pairs: Sequence[PairComparison] | Sequence[PairScores],
+    level: float,
 ) -> Checkpoints:
-    """The policies of a table in the order of their training steps.
+    """The policies of a table in the order of their training steps, by rates or by mean scores.
 
     The best checkpoint and those not told from it go by the verdicts about all pairs, which hold at
     once; so the truly best one is among them with the probability `level`. Whether one is worse
@@ -30,10 +37,10 @@ def checkpoints_of(
     steps = _steps_of(table)
     order = [int(place) for place in np.argsort(steps, kind="stable")]
     names = [table.policies[place].policy for place in order]
-    rates = [base.rates[place] for place in order]
     x = np.array([steps[place] for place in order])
-    change, limits = trend(x, rates, level)
-    best = names[int(np.argmax([rate.rate for rate in rates]))]
+    ordered = [means[place] for place in order]
+    change, change_limits = trend(x, ordered, [limits[place] for place in order])
+    best = names[int(np.argmax(ordered))]
     worse = {
         pair.second if pair.better == pair.first else pair.first
         for pair in pairs
@@ -43,29 +50,34 @@ def checkpoints_of(
         order=tuple(names),
         steps=tuple(x.tolist()),
         change=change,
-        change_interval=limits,
+        change_interval=change_limits,
         best=best,
         as_good=tuple(name for name in names if name not in worse),
         regressions=_regressions(names, pairs, level),
+        by_scores=any(isinstance(pair, PairScores) for pair in pairs),
     )
 
 
 def trend(
-    x: Sequence[float] | np.ndarray, rates: Sequence[TaskRate], level: float
+    x: Sequence[float] | np.ndarray, means: Sequence[float], limits: Sequence[Limits]
 ) -> tuple[float, Limits]:
-    """How far the straight line through rates climbs from the first x to the last, with interval.
+    """How far the straight line through means climbs from the first x to the last, with interval.
 
-    Least squares make it a sum of the rates with fixed weights; the distances of the rates from
+    Least squares make it a sum of the means with fixed weights; the distances of the means from
     their own limits add up as the sides of a right triangle do (Zou, Huang and Zhang 2009), so that
     rates of 0 and 1 are no trouble.
+
+    >>> limits = [(0.0, 0.2), (0.3, 0.5), (0.8, 1.0)]
+    >>> change, (low, high) = trend([0, 1, 2], [0.1, 0.4, 0.9], limits)
+    >>> round(change, 3), round(low, 3), round(high, 3)
+    (0.8, 0.659, 0.941)
     """
     places = np.asarray(x, dtype=np.float64)
     away = places - places.mean()
     weights = away * (places[-1] - places[0]) / (away**2).sum()
-    found = np.array([rate.rate for rate in rates])
-    limits = [rate.interval(level) for rate in rates]
-    below = found - np.array([float(one.lower) for one in limits])
-    above = np.array([float(one.upper) for one in limits]) - found
+    found = np.array(means)
+    below = found - np.array([low for low, _ in limits])
+    above = np.array([high for _, high in limits]) - found
     change = float((weights * found).sum())
     down = np.where(weights > 0, below, above)
     up = np.where(weights > 0, above, below)
@@ -76,7 +88,9 @@ def trend(
 
 
 def _regressions(
-    names: Sequence[str], pairs: Sequence[PairComparison], level: float
+    names: Sequence[str],
+    pairs: Sequence[PairComparison] | Sequence[PairScores],
+    level: float,
 ) -> tuple[Regression, ...]:
     by_names = {frozenset((pair.first, pair.second)): pair for pair in pairs}
     met = [by_names[frozenset(two)] for two in pairwise(names)]
@@ -86,7 +100,7 @@ def _regressions(
     ):
         difference = pair.difference if pair.second == after else -pair.difference
         told = adjusted <= 1 - level
-        if pair.budget is not None:
+        if isinstance(pair, PairComparison) and pair.budget is not None:
             told = pair.better == before
         if told and difference < 0:
             found.append(Regression(before, after, difference, adjusted))

@@ -22,6 +22,7 @@ from goalward.metrics.comparing.pairing import (
 from goalward.metrics.comparing.partial_credit.comparison import compare_scores, scores_met
 from goalward.metrics.comparing.posterior_comparison import posterior_of
 from goalward.metrics.comparing.result import Comparison, Limits, PairComparison, PolicySummary
+from goalward.metrics.comparing.special_results import Checkpoints, ScoreComparison
 from goalward.metrics.comparing.steps_comparison import StepTimes, shared_horizon
 from goalward.metrics.comparing.tables.outcome_table import OutcomeTable, PolicyOutcomes
 from goalward.metrics.comparing.task_verdicts import task_verdicts
@@ -66,6 +67,11 @@ def compare(
             f"budget must be from 1 to {sample_size.MOST_ROLLOUTS:,} rollouts of each policy, got "
             f"{budget}"
         )
+    if budget is not None and table.scores_only:
+        raise GoalwardError(
+            "budget: wanted a column success or outcome; scores alone are watched without a known "
+            "end"
+        )
     notes = list(table.notes)
     starts = starts_of(table)
     by_start = decide_pairing(table, starts, paired, notes)
@@ -101,6 +107,7 @@ def compare(
         for pair, one in zip(pairs, met, strict=True)
     ]
     letters = _letters(table, base, pairs)
+    scores = compare_scores(table, base, [one.scores for one in met if one.scores], level)
     return Comparison(
         level=level,
         paired=all(by_start),
@@ -113,9 +120,10 @@ def compare(
             for number, policy in enumerate(table.policies)
         ),
         pairs=tuple(pairs),
-        scores=compare_scores(table, base, [one.scores for one in met if one.scores], level),
+        scores=scores,
+        scores_only=table.scores_only,
         posterior=posterior_of(table, base, level, notes) if posterior else None,
-        checkpoints=checkpoints_of(table, base, pairs, level) if ordered else None,
+        checkpoints=_checkpoints(table, base, pairs, scores, level) if ordered else None,
         predicted=compare_predicted(table, level, notes),
         notes=tuple(dict.fromkeys(notes)),
     )
@@ -260,6 +268,22 @@ def _letters(table: OutcomeTable, base: Base, pairs: Sequence[PairComparison]) -
     names = [policy.policy for policy in table.policies]
     rate = {name: rate.rate for name, rate in zip(names, base.rates, strict=True)}
     return compact_letters(sorted(names, key=lambda name: -rate[name]), told_apart)
+
+
+def _checkpoints(
+    table: OutcomeTable,
+    base: Base,
+    pairs: Sequence[PairComparison],
+    scores: ScoreComparison | None,
+    level: float,
+) -> Checkpoints:
+    """By success rates, or by scores where nothing else is known."""
+    if table.scores_only and scores is not None:
+        means = [one.mean for one in scores.policies]
+        limits = [one.interval for one in scores.policies]
+        return checkpoints_of(table, means, limits, scores.pairs, level)
+    limits = [_limits(rate.interval(level)) for rate in base.rates]
+    return checkpoints_of(table, [rate.rate for rate in base.rates], limits, pairs, level)
 
 
 def _limits(interval: proportions.ConfidenceLimits) -> Limits:

@@ -155,8 +155,10 @@ class Comparison:
     """Every policy, every pair of policies, and what had to be left out or assumed.
 
     `weighted` is whether tasks were weighted, so that rates are not the raw ones. `scores` is there
-    where every rollout has partial credit, `predicted` where some rollouts have a prediction
-    instead of an outcome, `posterior` and `checkpoints` where they were asked for.
+    where every rollout has partial credit; `scores_only` where nothing else is known, so that it
+    is they who decide, and successes are the rollouts with full credit. `predicted` is there where
+    some rollouts have a prediction instead of an outcome, `posterior` and `checkpoints` where they
+    were asked for.
     """
 
     level: float
@@ -172,10 +174,14 @@ class Comparison:
     posterior: PosteriorComparison | None = None
     checkpoints: Checkpoints | None = None
     predicted: PredictedComparison | None = None
+    scores_only: bool = False
 
     @property
     def best_first(self) -> list[PolicySummary]:
-        return sorted(self.policies, key=lambda policy: -policy.rate)
+        worth = {policy.policy: policy.rate for policy in self.policies}
+        if self.scores_only and self.scores is not None:
+            worth = {policy.policy: policy.mean for policy in self.scores.policies}
+        return sorted(self.policies, key=lambda policy: -worth[policy.policy])
 
     @property
     def rates_are_raw(self) -> bool:

@@ -8,11 +8,15 @@ Limits = tuple[float, float]
 
 @dataclass(frozen=True)
 class PolicyScore:
-    """The mean score of one policy, by task with the same weights as its rate."""
+    """The mean score of one policy, by task with the same weights as its rate.
+
+    Policies that share a letter could not be told apart by their scores.
+    """
 
     policy: str
     mean: float
     interval: Limits
+    letters: str
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,8 @@ class Checkpoints:
 
     `change` is how far the straight line through the rates climbs from the first checkpoint to the
     last. `as_good` are the best one and all that cannot be told from it: with the probability
-    `level` the truly best one is among them.
+    `level` the truly best one is among them. `by_scores`: all of this is about mean scores, as
+    nothing else is known.
     """
 
     order: tuple[str, ...]
@@ -101,6 +106,7 @@ class Checkpoints:
     best: str
     as_good: tuple[str, ...]
     regressions: tuple[Regression, ...]
+    by_scores: bool
 
 
 @dataclass(frozen=True)
@@ -119,10 +125,16 @@ class PolicyPrediction:
 
 @dataclass(frozen=True)
 class PairPrediction:
+    """Second minus first; `interval` is for this pair alone.
+
+    `better` is who wins by the interval that allows for all pairs at once (Bonferroni).
+    """
+
     first: str
     second: str
     difference: float
     interval: Limits
+    better: str | None
 
 
 @dataclass(frozen=True)

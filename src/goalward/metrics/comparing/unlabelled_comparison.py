@@ -37,6 +37,11 @@ def compare_predicted(
         )
         return None
     found = [_mean(policy, level) for policy in table.policies]
+    twos = list(combinations(range(len(found)), 2))
+    # What decides allows for the number of pairs; with one pair it is the same interval.
+    strict = found
+    if len(twos) > 1:
+        strict = [_mean(policy, 1 - (1 - level) / len(twos)) for policy in table.policies]
     policies = tuple(
         PolicyPrediction(
             policy=policy.policy,
@@ -51,10 +56,12 @@ def compare_predicted(
         for policy, one in zip(table.policies, found, strict=True)
     )
     pairs: list[PairPrediction] = []
-    for i, j in combinations(range(len(found)), 2):
+    for i, j in twos:
         difference, limits = predicted_difference(found[i], found[j])
+        low, high = _limits(predicted_difference(strict[i], strict[j])[1])
         names = policies[i].policy, policies[j].policy
-        pairs.append(PairPrediction(*names, float(difference), _limits(limits)))
+        better = names[low > 0] if low > 0 or high < 0 else None
+        pairs.append(PairPrediction(*names, float(difference), _limits(limits), better))
     return PredictedComparison(policies, tuple(pairs))
 
 

@@ -6,13 +6,17 @@ import numpy as np
 
 from goalward.metrics.comparing import sequential
 from goalward.metrics.comparing.budget import budget_looks
-from goalward.metrics.comparing.pairing import meeting_by_start, meeting_by_task, starts_of
+from goalward.metrics.comparing.episode_pairs import meeting_of
+from goalward.metrics.comparing.pairing import Meeting
+from goalward.metrics.comparing.partial_credit.watching import score_looks
 from goalward.metrics.comparing.result import Comparison
 from goalward.metrics.comparing.tables.outcome_table import OutcomeTable
 from goalward.rollouts.endings import FloatArray
 
 # More points than these no picture shows.
 _MOST_POINTS = 500
+# Each interval of scores is a search of its own.
+_MOST_SCORE_POINTS = 100
 # Curves of more pairs are a tangle.
 _MOST_PAIRS = 10
 
@@ -38,18 +42,15 @@ class WatchingCurve:
 def watching_curves(table: OutcomeTable, comparison: Comparison) -> list[WatchingCurve]:
     """Of the pairs of the best policy; none where the order of rollouts is not known."""
     best = comparison.best_first[0].policy
-    starts = starts_of(table)
-    place = {policy.policy: number for number, policy in enumerate(table.policies)}
+    of_best = [pair for pair in comparison.pairs if best in (pair.first, pair.second)]
     found: list[WatchingCurve] = []
-    for pair in comparison.pairs:
-        if best not in (pair.first, pair.second) or pair.watched is None or not pair.num_pairs:
+    for pair in of_best[:_MOST_PAIRS]:
+        if pair.watched is None or not pair.num_pairs:
             continue
-        i, j = place[pair.first], place[pair.second]
-        meeting = (
-            meeting_by_start(table, starts, i, j)
-            if pair.paired and starts is not None
-            else meeting_by_task(table.policies[i], table.policies[j], [])
-        )
+        meeting = meeting_of(table, pair)
+        if comparison.scores_only:
+            found.append(_of_scores(meeting, comparison.level, pair.watched.wanted_e_value))
+            continue
         first, second = meeting.succeeded.T
         looks = sequential.looks(first, second, level=comparison.level)
         num = looks.num_pairs
@@ -77,4 +78,25 @@ def watching_curves(table: OutcomeTable, comparison: Comparison) -> list[Watchin
                 upper=limits.upper,
             )
         )
-    return found[:_MOST_PAIRS]
+    return found
+
+
+def _of_scores(meeting: Meeting, level: float, wanted_e_value: float) -> WatchingCurve:
+    first, second = (
+        policy.scores[rows]
+        for policy, rows in zip((meeting.first, meeting.second), meeting.together.T, strict=True)
+    )
+    looks = score_looks(first, second, level=level)
+    num = looks.num_pairs
+    at = np.unique(np.linspace(1, num, min(num, _MOST_SCORE_POINTS)).astype(np.int64)) - 1
+    limits = [looks.interval(int(look)) for look in at]
+    return WatchingCurve(
+        first=meeting.first.policy,
+        second=meeting.second.policy,
+        pairs=(at + 1).astype(np.float64),
+        evidence=np.exp(np.minimum(looks.log_e_value[at], np.log(1e300))),
+        wanted=np.full(len(at), wanted_e_value),
+        difference=(np.cumsum(looks.differences) / np.arange(1, num + 1))[at],
+        lower=np.array([float(one.lower) for one in limits]),
+        upper=np.array([float(one.upper) for one in limits]),
+    )

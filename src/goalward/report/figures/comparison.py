@@ -10,7 +10,11 @@ from matplotlib.ticker import PercentFormatter
 
 from goalward.looks import GRID_COLOUR, POLICY_COLOURS, TEXT_COLOUR
 from goalward.metrics.comparing.result import Comparison, PolicySummary
-from goalward.metrics.comparing.special_results import PosteriorComparison
+from goalward.metrics.comparing.special_results import (
+    Limits,
+    PosteriorComparison,
+    ScoreComparison,
+)
 from goalward.metrics.comparing.time_to_success import SuccessCurve
 from goalward.report.figures.glyphs import drawable, fonts_for
 from goalward.report.figures.paper import short_name
@@ -19,14 +23,16 @@ from goalward.report.words.comparison_tables import base_words
 # A second mark beside colour, for print and for more policies than colours.
 _STROKES = ("solid", "dashed", "dashdot", "dotted")
 LONGEST_NAME = 28
+_LETTERS = "the same letter: cannot be told apart"
 CODES_NOTE = "\\u…: letters that no font on this machine has, by their codes"
 
 
 def comparison_figure(comparison: Comparison, curves: Mapping[str, SuccessCurve]) -> Figure:
     """Success rates, best policy on top, and beside them the share of successes by steps.
 
-    Without curves (no steps in the table) the picture is the rates alone; with a posterior there is
-    one more part, what to believe of each rate.
+    Without curves (no steps in the table) the picture is the rates alone; with scores there is one
+    more part, their means, which stand alone where nothing else is known; with a posterior another,
+    what to believe of each rate.
     """
     ordered = comparison.best_first
     looks = {
@@ -37,12 +43,17 @@ def comparison_figure(comparison: Comparison, curves: Mapping[str, SuccessCurve]
     families = fonts_for(names)
     shown = {name: short_name(drawable(name, families), LONGEST_NAME) for name in names}
     with rc_context({"font.family": families}):
-        parts = 1 + (comparison.posterior is not None) + bool(curves)
+        with_rates = not comparison.scores_only
+        with_scores = comparison.scores is not None
+        parts = with_rates + with_scores + (comparison.posterior is not None) + bool(curves)
         figure = Figure(figsize=(1.5 + 4.5 * parts, height), layout="constrained")
         axes = figure.subplots(1, parts, squeeze=False)[0]
-        _draw_rates(axes[0], ordered, looks, shown, comparison)
+        if with_rates:
+            _draw_rates(axes[0], ordered, looks, shown, comparison)
+        if comparison.scores is not None:
+            _draw_scores(axes[int(with_rates)], comparison.scores, looks, shown, comparison)
         if comparison.posterior is not None:
-            _draw_beliefs(axes[1], comparison.posterior, looks, shown)
+            _draw_beliefs(axes[with_rates + with_scores], comparison.posterior, looks, shown)
         if curves:
             _draw_curves(axes[-1], ordered, looks, shown, curves, comparison.horizon or 1)
         if any(drawable(name, families) != name for name in names):
@@ -59,9 +70,7 @@ def _draw_rates(
 ) -> None:
     for row, policy in enumerate(policies):
         colour = looks[policy.policy][0]
-        low, high = policy.rate_interval
-        axes.plot([low, high], [row, row], color=colour, linewidth=2.5, solid_capstyle="butt")
-        axes.plot([policy.rate], [row], marker="o", color=colour, markersize=7)
+        draw_mean(axes, row, policy.rate, policy.rate_interval, colour)
         # Letters stand in a column of their own, where no interval can reach them.
         axes.text(1.04, row, policy.letters, va="center", fontweight="bold", color=TEXT_COLOUR)
     # Room for the underscores of the name above the count.
@@ -72,9 +81,32 @@ def _draw_rates(
     axes.xaxis.set_major_formatter(PercentFormatter(xmax=1))
     over = base_words(comparison)
     axes.set_xlabel(f"success rate{over}, {100 * comparison.level:g} % interval")
-    axes.set_title(
-        "the same letter: cannot be told apart", fontsize=9, loc="right", color=TEXT_COLOUR
-    )
+    axes.set_title(_LETTERS, fontsize=9, loc="right", color=TEXT_COLOUR)
+    plain_axes(axes, grid="x")
+
+
+def draw_mean(axes: Axes, row: int, mean: float, interval: Limits, colour: str) -> None:
+    """A dot in its interval."""
+    axes.plot(list(interval), [row, row], color=colour, linewidth=2.5, solid_capstyle="butt")
+    axes.plot([mean], [row], marker="o", color=colour, markersize=7)
+
+
+def _draw_scores(
+    axes: Axes,
+    scores: ScoreComparison,
+    looks: Mapping[str, tuple[str, str]],
+    shown: Mapping[str, str],
+    comparison: Comparison,
+) -> None:
+    ordered = sorted(scores.policies, key=lambda one: -one.mean)
+    for row, one in enumerate(ordered):
+        draw_mean(axes, row, one.mean, one.interval, looks[one.policy][0])
+        axes.text(1.04, row, one.letters, va="center", fontweight="bold", color=TEXT_COLOUR)
+    axes.set_yticks(range(len(ordered)), [shown[one.policy] for one in ordered])
+    axes.set_ylim(len(ordered) - 0.5, -0.5)
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_xlabel(f"mean score, {100 * comparison.level:g} % interval")
+    axes.set_title(_LETTERS, fontsize=9, loc="right", color=TEXT_COLOUR)
     plain_axes(axes, grid="x")
 
 

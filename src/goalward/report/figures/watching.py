@@ -71,7 +71,8 @@ def _draw_difference(
     axes.plot(curve.pairs, curve.difference, color=colour, linewidth=1.6)
     axes.axhline(0, color=TEXT_COLOUR, linewidth=0.8)
     axes.set_ylim(-1, 1)
-    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
+    if not comparison.scores_only:
+        axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
     axes.set_xlabel("rollouts of each")
     axes.set_ylabel("difference so far")
     axes.set_title(

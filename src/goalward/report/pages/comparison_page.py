@@ -1,58 +1,29 @@
-"""The page of a comparison: one index.html with its styles beside it, no script that computes."""
+"""The page of a comparison: verdict, rates, tasks, over rollouts, episodes side by side."""
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
-from goalward.files import write_text
+from goalward.metrics.comparing.episode_pairs import EpisodePair, EpisodePairs
 from goalward.metrics.comparing.result import Comparison
-from goalward.report.pages.assets import INDEX, SITE
-from goalward.report.words.blocks import (
-    Block,
-    Bullets,
-    Paragraph,
-    Picture,
-    Section,
-    Spans,
-    plain_text,
-)
+from goalward.report.pages import document_page
+from goalward.report.pages.assets import INDEX
 from goalward.report.words.comparison import comparison_document
-from goalward.report.words.tables import Table
 from goalward.run_folder import RunFolder
 
-_OWN = Path(__file__).parent / "compared"
-_SHARED = ("colours.css", "style.css", "theme.js")
-_TAGS = {"": "", "strong": "strong", "em": "em", "code": "code"}
+# What turns two addresses of episodes into two players that move as one.
+_BESIDE = "beside.html"
+# More links than these are folded away.
+_FEW = 12
 _WATCHED = (
     "What somebody saw who looked after every rollout, with the right to stop when the line "
     "reaches the dashed one. On the right the difference with an interval that holds at all looks "
     "at once."
 )
-_HEAD = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
-script-src 'self' file:; style-src 'self' file:; img-src 'self' file: data:; \
-base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>{title} · goalward</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="assets/colours.css">
-<link rel="stylesheet" href="assets/style.css">
-<link rel="stylesheet" href="assets/comparison.css">
-<script src="assets/theme.js"></script>
-</head>
-<body>
-<header class="top"><div class="top-inner"><span class="brand">goalward</span>
-<span class="top-policy">{names}</span></div></header>
-<main id="main">
-"""
+_OUTCOMES = {"success": "success", "time_out": "time-out", "failure": "failure"}
 
 
 @dataclass(frozen=True)
@@ -61,124 +32,146 @@ class Figures:
 
     rates: str
     watching: str | None
+    narrow: bool = False
 
 
 def write_comparison_page(
-    comparison: Comparison, figures: Figures, folder: Path, runs: Mapping[str, Path]
+    comparison: Comparison,
+    figures: Figures,
+    folder: Path,
+    runs: Mapping[str, Path],
+    together: Sequence[EpisodePairs] = (),
 ) -> Path:
     """Write the page and its styles; policies that are runs link to their own reports."""
-    write_text(folder / INDEX, page_of(comparison, figures, links_to(runs, folder)))
-    for name in _SHARED:
-        write_text(folder / "assets" / name, (SITE / name).read_text(encoding="utf-8"))
-    for source in sorted(_OWN.iterdir()):
-        write_text(folder / "assets" / source.name, source.read_text(encoding="utf-8"))
-    return folder / INDEX
+    page = page_of(comparison, figures, links_to(runs, folder), runs, together)
+    return document_page.write_page(page, folder)
 
 
 def links_to(runs: Mapping[str, Path], folder: Path) -> dict[str, str]:
     """Addresses of the reports of runs, as seen from a folder; only of those that are there."""
-    pages = {name: RunFolder(path).report / INDEX for name, path in runs.items()}
     return {
-        name: quote(Path(os.path.relpath(page.resolve(), folder.resolve())).as_posix())
-        for name, page in pages.items()
-        if page.is_file()
+        name: quote(_path_to(RunFolder(path).report, folder))
+        for name, path in runs.items()
+        if (RunFolder(path).report / INDEX).is_file()
     }
 
 
-def page_of(comparison: Comparison, figures: Figures, reports: Mapping[str, str]) -> str:
+def _path_to(report: Path, folder: Path) -> str:
+    return Path(os.path.relpath(report.resolve(), folder.resolve())).as_posix()
+
+
+def page_of(
+    comparison: Comparison,
+    figures: Figures,
+    reports: Mapping[str, str],
+    runs: Mapping[str, Path],
+    together: Sequence[EpisodePairs],
+) -> str:
     """The whole page as HTML; names from files show as they are."""
     document = comparison_document(comparison)
-    answers, *others = document.sections
-    names = " · ".join(policy.policy for policy in comparison.best_first)
-    first, *rest = [block for block in answers.blocks if isinstance(block, Paragraph)]
-    headline, details = first.words[:1], first.words[1:]
-    parts = [_HEAD.format(title=escape(document.title), names=escape(names))]
-    parts.append(f'<p class="overline">{escape(document.title)}</p>')
-    parts.append(f'<h1 class="headline">{escape(plain_text(headline))}</h1>')
-    said = [Paragraph(details, first.role)] if details else []
-    parts.append(f'<div class="verdicts">{_blocks([*said, *rest])}</div>')
-    for section in others:
-        above = _figure(figures.rates, "success rates", comparison) if section is others[0] else ""
-        parts.append(_panel(section, above))
-        if section is others[0] and figures.watching is not None:
-            parts.append(_watching(figures.watching))
-    if reports:
-        parts.append(_reports(reports))
-    parts.append(
-        '<footer>The same numbers: <a href="comparison.json">comparison.json</a>, '
-        '<a href="comparison.md">comparison.md</a>.</footer></main></body></html>\n'
-    )
-    return "\n".join(parts)
-
-
-def _panel(section: Section, above: str = "") -> str:
-    return (
-        f'<section class="panel"><h2>{escape(section.title)}</h2>{above}'
-        f'<div class="words">{_blocks(section.blocks)}</div></section>'
-    )
-
-
-def _figure(address: str, words: str, comparison: Comparison) -> str:
-    narrow = comparison.horizon is None and comparison.posterior is None
-    name = "figure narrow" if narrow else "figure"
-    return f'<figure class="{name}"><img src="{quote(address)}" alt="{escape(words)}"></figure>'
+    panels: list[str] = []
+    for number, section in enumerate(document.sections[1:]):
+        drawn = document_page.figure(figures.rates, "success rates", narrow=figures.narrow)
+        panels.append(document_page.panel(section, "" if number else drawn))
+        if number == 0 and figures.watching is not None:
+            panels.append(_watching(figures.watching))
+        if number == 0 and runs:
+            panels.append(_episodes(reports, runs, together))
+    names = [policy.policy for policy in comparison.best_first]
+    return document_page.page_of(document, names, panels, "comparison")
 
 
 def _watching(address: str) -> str:
+    drawn = document_page.figure(address, "evidence over rollouts")
     return (
         f'<section class="panel"><h2>Over rollouts</h2><p class="how">{escape(_WATCHED)}</p>'
-        f'<figure class="figure"><img src="{quote(address)}" alt="evidence over rollouts"></figure>'
-        "</section>"
+        f"{drawn}</section>"
     )
 
 
-def _reports(reports: Mapping[str, str]) -> str:
-    links = "".join(
-        f'<a class="small-button" href="{escape(address)}#episodes">{escape(name)}</a>'
-        for name, address in reports.items()
-    )
-    return (
-        '<section class="panel"><h2>Episodes</h2><p class="how">The episodes of each run, in its '
-        f'own report.</p><div class="words"><p class="links">{links}</p></div></section>'
-    )
+# ---- episodes -----------------------------------------------------------------------------------
 
 
-def _blocks(blocks: Sequence[Block]) -> str:
-    return "".join(_block(block) for block in blocks)
+def _episodes(
+    reports: Mapping[str, str], runs: Mapping[str, Path], together: Sequence[EpisodePairs]
+) -> str:
+    """Links to the reports of runs, and of every two of them to their episodes side by side."""
+    parts = ['<section class="panel"><h2>Episodes</h2>']
+    missing = [path for name, path in runs.items() if name not in reports]
+    if missing:
+        parts.append(
+            "<p>To see episodes, write the reports of the runs first, then compare again: "
+            + ", ".join(f"<code>goalward report {escape(str(path))}</code>" for path in missing)
+            + ".</p>"
+        )
+    if reports:
+        links = "".join(
+            f'<a class="small-button" href="{escape(report)}/{INDEX}#episodes">{escape(name)}</a>'
+            for name, report in reports.items()
+        )
+        parts.append(
+            '<p class="how">The episodes of each run, in its own report.</p>'
+            f'<div class="words"><p class="links">{links}</p></div>'
+        )
+    parts += [
+        _side_by_side(one, reports)
+        for one in together
+        if one.pairs and one.first in reports and one.second in reports
+    ]
+    return "".join(parts) + "</section>"
 
 
-def _block(block: Block) -> str:
-    match block:
-        case Paragraph(words, role):
-            mark = ' class="doubt"' if role == "doubt" else ""
-            return f"<p{mark}>{_spans(words)}</p>"
-        case Bullets(items):
-            return f"<ul>{''.join(f'<li>{_spans(item)}</li>' for item in items)}</ul>"
-        case Table():
-            return _table(block)
-        case Picture(address, words):
-            return f'<img src="{quote(address)}" alt="{escape(words)}">'
-
-
-def _table(table: Table) -> str:
+def _side_by_side(found: EpisodePairs, reports: Mapping[str, str]) -> str:
+    begun = "started alike" if found.alike else "of the same task, not started alike"
+    heading = f"{found.first} beside {found.second}"
+    told = f"Episodes {begun}; those that ended unlike first, in two players that move as one."
+    if found.num_pairs > len(found.pairs):
+        told += f" The first {len(found.pairs)} of {found.num_pairs}."
+    rows = [_row(pair, found, reports) for pair in found.pairs]
     head = "".join(
-        f'<th scope="col">{escape(name)}</th>' for name in (table.corner, *table.columns)
+        f'<th scope="col">{escape(name)}</th>'
+        for name in ("start" if found.alike else "task", found.first, found.second, "")
     )
-    rows = "".join(
-        "<tr>"
-        + "".join(f"<td>{escape(text)}</td>" for text in (name, *(c.plain() for c in row)))
-        + "</tr>"
-        for name, row in table.rows
+
+    def table(some: Sequence[str]) -> str:
+        return (
+            f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>{''.join(some)}</tbody></table></div>"
+        )
+
+    more = ""
+    if len(rows) > _FEW:
+        more = f"<details><summary>{len(rows) - _FEW} more</summary>{table(rows[_FEW:])}</details>"
+    return f"<h3>{escape(heading)}</h3><p>{escape(told)}</p>{table(rows[:_FEW])}{more}"
+
+
+def _row(pair: EpisodePair, found: EpisodePairs, reports: Mapping[str, str]) -> str:
+    where = pair.task
+    if pair.initial_state is not None:
+        where = f"{pair.task}, {pair.initial_state}" if pair.task else pair.initial_state
+    address = beside(pair, reports[found.first], reports[found.second])
+    ended = "".join(
+        f"<td>{escape(name)}: {_OUTCOMES[outcome]}</td>"
+        for name, outcome in zip((pair.first, pair.second), pair.outcomes, strict=True)
     )
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
     return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
-        f"</div>{notes}"
+        f"<tr><td>{escape(where)}</td>{ended}"
+        f'<td><a class="small-button" href="{escape(address)}">side by side</a></td></tr>'
     )
 
 
-def _spans(words: Spans) -> str:
-    return "".join(
-        f"<{tag}>{escape(span.text)}</{tag}>" if (tag := _TAGS[span.style]) else escape(span.text)
-        for span in words
-    )
+def beside(pair: EpisodePair, first: str, second: str) -> str:
+    """The address of both episodes in two players, from the addresses of two reports.
+
+    >>> from goalward.rollouts.episode import Outcome
+    >>> pair = EpisodePair("", None, "3", "4", (Outcome.SUCCESS, Outcome.TIME_OUT))
+    >>> beside(pair, "../a/report", "../b/report").split("#")[0]
+    '../a/report/beside.html'
+    """
+    # As seen from the first report, whose page holds the players.
+    other = os.path.relpath(second, first)
+    episodes = {
+        "a": f"{INDEX}#episode?{urlencode({'id': pair.first})}",
+        "b": f"{Path(other).as_posix()}/{INDEX}#episode?{urlencode({'id': pair.second})}",
+    }
+    return f"{first}/{_BESIDE}#{urlencode(episodes)}"

@@ -20,7 +20,11 @@ from goalward.report.words.comparison_watching import (
     watched_sentences,
     watcher_verdict,
 )
-from goalward.report.words.special_sections import special_sections
+from goalward.report.words.special_sections import score_blocks, special_sections
+
+_FULL_CREDIT = (
+    "Nothing but scores is known. Here success is a score of 1, and letters go by that alone."
+)
 
 
 def comparison_document(
@@ -40,6 +44,27 @@ def comparison_document(
     answers: list[Block] = []
     if picture is not None:
         answers.append(Picture(picture, "success rates and steps"))
+    found = _answers(comparison, most_pairs)
+    policies = (paragraph("The same letter: cannot be told apart."), policy_table(comparison))
+    if comparison.scores_only and comparison.scores is not None:
+        verdicts, means = score_blocks(comparison.scores, comparison, most_pairs)
+        sections = [Section("", (*answers, *verdicts)), Section("Scores", means)]
+        if any(policy.successes for policy in comparison.policies):
+            sections.append(Section("Full credit", (paragraph(_FULL_CREDIT), *policies)))
+    else:
+        sections = [Section("", (*answers, *found)), Section("Policies", policies)]
+    tasks = task_table(comparison, most_tasks, most_policies)
+    if tasks is not None:
+        sections.append(Section("Tasks", (tasks,)))
+    sections += special_sections(comparison, most_pairs)
+    notes = [paragraph(f"Note: {note}") for note in comparison.notes]
+    sections.append(Section("How", (paragraph(how(comparison)), *notes)))
+    return Document("Comparison of policies", tuple(sections))
+
+
+def _answers(comparison: Comparison, most_pairs: int | None) -> list[Block]:
+    """What pairs come to by their successes."""
+    answers: list[Block] = []
     for pair in shown_pairs(comparison, most_pairs):
         first, *others = verdict(pair, comparison)
         rest = "".join(f" {sentence}" for sentence in others)
@@ -53,15 +78,7 @@ def comparison_document(
                 "letters tell which differ."
             )
         )
-    policies = (paragraph("The same letter: cannot be told apart."), policy_table(comparison))
-    sections = [Section("", tuple(answers)), Section("Policies", policies)]
-    tasks = task_table(comparison, most_tasks, most_policies)
-    if tasks is not None:
-        sections.append(Section("Tasks", (tasks,)))
-    sections += special_sections(comparison, most_pairs)
-    notes = [paragraph(f"Note: {note}") for note in comparison.notes]
-    sections.append(Section("How", (paragraph(how(comparison)), *notes)))
-    return Document("Comparison of policies", tuple(sections))
+    return answers
 
 
 def shown_pairs(comparison: Comparison, most: int | None) -> Sequence[PairComparison]:
@@ -171,6 +188,10 @@ def how(comparison: Comparison) -> str:
         if len(comparison.pairs) > 1:
             text += f" The error is shared by all {len(comparison.pairs)} pairs (Bonferroni)."
         return text
+    if comparison.scores_only:
+        if len(comparison.pairs) > 1:
+            text += f"p-values: for all {len(comparison.pairs)} pairs at once, by Holm."
+        return text.strip()
     text += f"Test: {tests}. {percent_level} intervals of differences: {methods}, "
     text += "each pair on its own."
     if len(comparison.pairs) > 1:

@@ -89,4 +89,4 @@ def cells(texts: Sequence[str]) -> tuple[Cell, ...]:
 def between(limits: Limits | None, scale: float, digits: int) -> str:
     if limits is None:
         return ""
-    return " to ".join(f"{scale * limit:.{digits}f}" for limit in limits)
+    return " to ".join(signed(scale * limit, digits) for limit in limits)

@@ -32,9 +32,9 @@ def special_sections(comparison: Comparison, most_pairs: int | None = None) -> l
         sections.append(
             Section("Checkpoints", checkpoint_blocks(comparison.checkpoints, comparison))
         )
-    if comparison.scores is not None:
-        blocks = score_blocks(comparison.scores, comparison, most_pairs)
-        sections.append(Section("Partial credit", blocks))
+    if comparison.scores is not None and not comparison.scores_only:
+        verdicts, means = score_blocks(comparison.scores, comparison, most_pairs)
+        sections.append(Section("Partial credit", (*verdicts, *means)))
     if comparison.predicted is not None:
         blocks = predicted_blocks(comparison.predicted, comparison, most_pairs)
         sections.append(Section("With unlabelled rollouts", blocks))
@@ -47,32 +47,40 @@ def special_sections(comparison: Comparison, most_pairs: int | None = None) -> l
 def checkpoint_blocks(found: Checkpoints, comparison: Comparison) -> tuple[Block, ...]:
     """The best ones, the trend, where it got worse."""
     others = [name for name in found.as_good if name != found.best]
-    best = f"The best checkpoint is {found.best}"
+    sure = f"{100 * comparison.level:g} %"
+    best, rest = f"The best checkpoint is {found.best}", f" All others are worse, at {sure}."
     if others:
         named = ", ".join(others[:8]) + (f" and {len(others) - 8} more" * (len(others) > 8))
-        best = f"{found.best} has the highest rate, and cannot be told from {named}"
+        rest = f" All but these are worse, at {sure}." * (len(found.as_good) < len(found.order))
+        highest = "mean score" if found.by_scores else "rate"
+        best = f"{found.best} has the highest {highest}, and cannot be told from {named}"
     low, high = found.change_interval
+    what = "mean scores" if found.by_scores else "rates"
     way = "no clear trend"
     if low > 0:
-        way = "rates climb"
+        way = f"{what} climb"
     elif high < 0:
-        way = "rates fall"
+        way = f"{what} fall"
+
+    def by(change: float) -> str:
+        return score_words(change) if found.by_scores else points(change, True)
+
+    unit = "" if found.by_scores else " points"
     answers: list[Block] = [
         paragraph(
             strong(f"{best}."),
-            f" Of checkpoints that are not among these one is sure at {100 * comparison.level:g} % "
-            "that they are worse." * (len(found.as_good) < len(found.order)),
+            rest,
             role="answer",
         ),
         paragraph(
-            f"From {found.order[0]} to {found.order[-1]}: {way}, by {points(found.change, True)} "
-            f"points along a straight line ({points(low, True)} to {points(high, True)})."
+            f"From {found.order[0]} to {found.order[-1]}: {way}, by {by(found.change)}{unit} "
+            f"along a straight line ({by(low)} to {by(high)})."
         ),
     ]
     answers += [
         paragraph(
             f"{one.after} is worse than {one.before}, the one before it: "
-            f"{points(one.difference, True)} points, {plain_p(one.adjusted_p_value)} (Holm, over "
+            f"{by(one.difference)}{unit}, {plain_p(one.adjusted_p_value)} (Holm, over "
             "neighbours).",
             role="doubt",
         )
@@ -85,20 +93,22 @@ def checkpoint_blocks(found: Checkpoints, comparison: Comparison) -> tuple[Block
 
 def score_blocks(
     found: ScoreComparison, comparison: Comparison, most_pairs: int | None
-) -> tuple[Block, ...]:
-    """Verdicts by mean scores, then the means."""
-    answers = [
-        paragraph(*_score_verdict(pair, comparison), role="answer")
-        for pair in _some(found.pairs, most_pairs, lambda pair: pair.adjusted_p_value)
-    ]
+) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
+    """Verdicts by mean scores, and the means."""
+    answers = tuple(
+        paragraph(strong(first), *others, role="answer")
+        for first, *others in (
+            _score_verdict(pair, comparison)
+            for pair in _some(found.pairs, most_pairs, lambda pair: pair.adjusted_p_value)
+        )
+    )
     rows = [
-        (one.policy, cells([score_words(one.mean), between(one.interval, 1, 2)]))
+        (one.policy, cells([one.letters, score_words(one.mean), between(one.interval, 1, 2)]))
         for one in sorted(found.policies, key=lambda one: -one.mean)
     ]
     tests = " or ".join(dict.fromkeys(pair.test for pair in found.pairs))
-    head = ("mean score", f"{100 * comparison.level:g} % interval")
-    return (
-        *answers,
+    head = ("letters", "mean score", f"{100 * comparison.level:g} % interval")
+    return answers, (
         Table("policy", head, tuple(rows)),
         paragraph(f"Test: {tests}. Intervals: Gaffke; they assume no distribution of the scores."),
     )
@@ -118,6 +128,13 @@ def _score_verdict(pair: PairScores, comparison: Comparison) -> list[str]:
     if pair.better is not None:
         start = f"By scores, {best} is better than {rest}"
     sentences = [f"{start}: {numbers}."]
+    if pair.better is not None and pair.settled_at is None and pair.e_value is not None:
+        wanted = len(comparison.pairs) / (1 - comparison.level)
+        sentences.append(
+            " That stands if the number of rollouts was fixed beforehand. For someone who looked "
+            f"after every rollout it is not settled yet (e-value {pair.e_value:.3g}, {wanted:.0f} "
+            "wanted)."
+        )
     if pair.settled_at is not None:
         sentences.append(
             f" Looking after every rollout, it was settled for {pair.settled_for} after "
@@ -158,7 +175,9 @@ def predicted_blocks(
         if pair.difference < 0:
             best, rest, low, high = rest, best, -high, -low
         start = (
-            f"{best} is better than {rest}" if low > 0 else f"Cannot tell {best} from {rest} yet"
+            f"{best} is better than {rest}"
+            if pair.better
+            else f"Cannot tell {best} from {rest} yet"
         )
         answers.append(
             paragraph(
@@ -175,6 +194,8 @@ def predicted_blocks(
             "Prediction-powered: right however wrong predictions are, if the labelled rollouts "
             "were chosen at random and nobody who predicted had seen their labels. Trust is how "
             "far predictions were relied on, from 0 to 1. Raw rates, whatever the tasks."
+            + f" Who is better allows for all {len(found.pairs)} pairs (Bonferroni)."
+            * (len(found.pairs) > 1)
         ),
     )
 

@@ -27,13 +27,18 @@ from goalward.metrics.comparing.special_results import (
     ScoreComparison,
 )
 from goalward.metrics.comparing.tables.outcome_table import OutcomeTable
+from goalward.metrics.uncertainty.letters import compact_letters
 from goalward.metrics.uncertainty.proportions import ConfidenceLimits, task_weights
 from goalward.rollouts.endings import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class ScoresMet:
-    """Scores of two policies, tested; all that is kept until all pairs are."""
+    """Scores of two policies, tested; all that is kept until all pairs are.
+
+    `uneven`: not as many rollouts of either. Then permutations of unlike spreads would call equal
+    means unlike (docs/comparing.md), and the interval has to leave 0 out, too.
+    """
 
     first: str
     second: str
@@ -42,6 +47,7 @@ class ScoresMet:
     test: PermutationTest
     test_name: str
     looks: ScoreLooks | None
+    uneven: bool
 
 
 def scores_met(
@@ -66,7 +72,9 @@ def scores_met(
         test, name = permutation_test(*by_task), "permutations"
         name += " within tasks" * (len(by_task[0]) > 1)
     name += ", exact" if test.is_exact else ", by draws"
-    return ScoresMet(first.policy, second.policy, means, _limits(limits), test, name, looks)
+    uneven = any(len(a) != len(b) for a, b in zip(*by_task, strict=True))
+    names = first.policy, second.policy
+    return ScoresMet(*names, means, _limits(limits), test, name, looks, uneven)
 
 
 def compare_scores(
@@ -75,7 +83,7 @@ def compare_scores(
     """All policies and pairs, p-values for all pairs at once; None where there are no scores."""
     if not met:
         return None
-    policies: list[PolicyScore] = []
+    found: list[tuple[str, float, Limits]] = []
     for number, policy in enumerate(table.policies):
         rows = base.rows[number]
         scores, index = policy.scores[rows], policy.task_index[rows]
@@ -85,11 +93,15 @@ def compare_scores(
             of_task = [scores[index == policy.tasks.index(task)] for task in base.tasks]
             mean = _weighted(of_task, base.weights)
             limits = mean_by_task(of_task, base.weights, level)
-        policies.append(PolicyScore(policy.policy, mean, _limits(limits)))
+        found.append((policy.policy, mean, _limits(limits)))
     adjusted = holm([one.test.p_value for one in met])
     alpha = (1 - level) / len(met)
     pairs = tuple(_pair(one, p, level, alpha) for one, p in zip(met, adjusted, strict=True))
-    return ScoreComparison(tuple(policies), pairs)
+    told_apart = {frozenset((pair.first, pair.second)) for pair in pairs if pair.better}
+    order = [name for name, _, _ in sorted(found, key=lambda one: -one[1])]
+    letters = compact_letters(order, told_apart)
+    policies = tuple(PolicyScore(*one, letters=letters[one[0]]) for one in found)
+    return ScoreComparison(policies, pairs)
 
 
 def _pair(one: ScoresMet, adjusted: float, level: float, alpha: float) -> PairScores:
@@ -97,6 +109,9 @@ def _pair(one: ScoresMet, adjusted: float, level: float, alpha: float) -> PairSc
     difference = 0.0 if abs(difference) < 1e-12 else difference
     names = one.first, one.second
     ahead = None if one.looks is None else one.looks.settled_for(alpha)
+    told = adjusted <= 1 - level and difference != 0
+    if one.uneven:
+        told = told and not one.interval[0] <= 0 <= one.interval[1]
     return PairScores(
         first=one.first,
         second=one.second,
@@ -107,7 +122,7 @@ def _pair(one: ScoresMet, adjusted: float, level: float, alpha: float) -> PairSc
         test=one.test_name,
         p_value=one.test.p_value,
         adjusted_p_value=adjusted,
-        better=names[difference > 0] if adjusted <= 1 - level and difference else None,
+        better=names[difference > 0] if told else None,
         e_value=None if one.looks is None else one.looks.e_value,
         settled_at=None if one.looks is None else one.looks.settled_at(alpha),
         settled_for=None if ahead is None else names[ahead > 0],

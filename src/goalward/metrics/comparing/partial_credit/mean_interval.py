@@ -23,7 +23,7 @@ def mean_interval(
     of 1; the lower one has a score of 0 instead. So it knows that a score never seen may come, and
     narrows where scores are alike. For scores of 0 and 1 alone it is Clopper and Pearson's. That it
     covers whatever the distribution is proven there, not in general; nobody knows of an exception
-    (Learned-Miller and Thomas 2020), and docs/partial_credit.md has measurements. `unseen` (...) is
+    (Learned-Miller and Thomas 2020), and docs/comparing.md has measurements. `unseen` (...) is
     how many rollouts the score that was never seen counts for; below 1 nothing is promised.
 
     >>> [round(float(limit), 3) for limit in mean_interval([1.0] * 9 + [0.0])]

@@ -3,7 +3,7 @@
 If the policies are alike, the scores of a task might as well have gone to the other policy, and the
 scores of a pair might as well be swapped. The p-value is the share of all such ways in which
 the difference would be as large. It needs no normality and holds at any number of rollouts. What it
-refutes is that the policies are alike; docs/partial_credit.md says what that means where their
+refutes is that the policies are alike; docs/comparing.md says what that means where their
 means are equal and their spreads are not.
 """
 

@@ -48,6 +48,8 @@ class _Reading:
     notes: list[str] = field(default_factory=list[str])
     unlabelled: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     training_steps: dict[str, float] = field(default_factory=dict[str, float])
+    says_outcomes: bool = False
+    by_folder: frozenset[Path] = frozenset()
 
 
 def read_outcomes(
@@ -66,6 +68,7 @@ def read_outcomes(
     """
     reading = _Reading()
     contents = _contents(paths)
+    reading.by_folder = _of_one_name(contents, reading.notes)
     for path, file in contents.items():
         with csv_lines(file) as table:
             reading.have_tasks[path] = bool(named_columns(file, table.header, pair_by).tasks)
@@ -100,7 +103,8 @@ def read_outcomes(
     for policy in policies:
         if policy.in_order:
             _no_repeats(policy)
-    return OutcomeTable(policies, tuple(dict.fromkeys(reading.notes)))
+    notes = tuple(dict.fromkeys(reading.notes))
+    return OutcomeTable(policies, notes, scores_only=not reading.says_outcomes)
 
 
 def _contents(paths: Sequence[Path]) -> dict[Path, Path]:
@@ -130,6 +134,29 @@ def _has_policies(file: Path) -> bool:
         return "policy" in named_columns(file, table.header, None).by_meaning
 
 
+def _of_one_name(contents: Mapping[Path, Path], notes: list[str]) -> frozenset[Path]:
+    """Folders of runs that each hold one policy and call it by the same name.
+
+    Runs of two data sets that are called alike are two policies, named after their folders.
+    """
+    holding: dict[str, list[Path]] = {}
+    for path, file in contents.items():
+        if path.is_dir():
+            with csv_lines(file) as table:
+                column = named_columns(file, table.header, None).by_meaning.get("policy")
+                if column is not None:
+                    place = table.header.index(column)
+                    names = {cells[place] for _, cells in table.lines}
+                    if len(names) == 1:
+                        holding.setdefault(names.pop(), []).append(path)
+    alike = {name: folders for name, folders in holding.items() if len(folders) > 1}
+    notes += [
+        f"{len(folders)} folders call their policy {name!r}: named after the folders"
+        for name, folders in alike.items()
+    ]
+    return frozenset(path for folders in alike.values() for path in folders)
+
+
 def _episodes(
     path: Path,
     table: CsvLines,
@@ -138,13 +165,15 @@ def _episodes(
     columns: Sequence[str] | None,
 ) -> Found:
     """Policies and episodes of one file, however it lays them out."""
+    counting = count_columns(table.header)
+    if columns is None and counting is None:
+        yield from _rows(path, table, reading, pair_by)
+        return
+    reading.says_outcomes = True
     if columns is not None:
         yield from wide_episodes(table, columns, pair_by)
         return
-    counting = count_columns(table.header)
-    if counting is None:
-        yield from _rows(path, table, reading, pair_by)
-        return
+    assert counting is not None
     has_policies = "policy" in named_columns(table.file, table.header, None).by_meaning
     name = None if has_policies else _name_of(path, table.file, reading)
     for policy, episode in counted_episodes(table, counting, name, pair_by):
@@ -156,10 +185,12 @@ def _rows(path: Path, table: CsvLines, reading: _Reading, pair_by: str | None) -
     """A row per episode."""
     file, header = table.file, table.header
     columns = find_columns(file, header, pair_by)
-    if not columns.by_meaning.keys() & {"success", "outcome"}:
+    if columns.by_meaning.keys() & {"success", "outcome"}:
+        reading.says_outcomes = True
+    else:
         reading.notes.append(NO_SUCCESS_COLUMN)
     name = None
-    if "policy" not in columns.by_meaning:
+    if "policy" not in columns.by_meaning or path in reading.by_folder:
         name = _name_of(path, file, reading)
     for line, cells in table.lines:
         where = f"{file}, line {line}"

@@ -119,11 +119,13 @@ class PolicyOutcomes:
 class OutcomeTable:
     """Two policies or more, and what happened in each of their episodes.
 
-    `notes` are what had to be said about the files.
+    `notes` are what had to be said about the files. `scores_only`: no file says how episodes ended,
+    only what they were worth; a score of 1 then stands for success.
     """
 
     policies: tuple[PolicyOutcomes, ...]
     notes: tuple[str, ...] = ()
+    scores_only: bool = False
 
     @property
     def tasks(self) -> tuple[str, ...]:
