@@ -187,7 +187,7 @@ def test_what_is_noticed_is_printed_once(feature_file, tmp_path, monkeypatch, ca
     assert printed.err.count("warning: every episode that is learned from is a success") == 1
     assert "values of every frame\n" in printed.err
     assert f"read first: {tmp_path / 'run' / 'summary.md'}" in printed.err
-    assert printed.out.startswith("features\n\nSuccess rate 100 % (4 of 4;")
+    assert printed.out.startswith("features\n\n- Success rate 100 % (4 of 4;")
 
 
 def test_any_alphabet_in_any_locale(tmp_path):

@@ -2,8 +2,9 @@
 
 import os
 import sys
+from typing import Any
 
-from cyclopts import App
+from cyclopts import App, Group, Parameter
 
 from goalward.cli.audit import audit_command
 from goalward.cli.cache import cache_app
@@ -27,31 +28,76 @@ from goalward.cli.view import view_command
 from goalward.errors import GoalwardError, speaking_of_flags
 from goalward.versions import version_line
 
+_FIRST = """
+How good a manipulation policy is, from its recorded rollouts alone.
+
+First:
+
+```bash
+goalward evaluate demo --out run  # rollouts that come with goalward; minutes
+goalward view run  # what came of it, in a browser
+goalward evaluate my_rollouts --out mine  # your own
+```
+"""
+
+
+def _shown_default(value: Any) -> str | None:
+    """Defaults as they would be typed; nothing for what is off, or empty, unless it is given."""
+    if value is None or value is False or value in ((), ""):
+        return None
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return "yes" if value is True else str(value)
+
+
 app = App(
     name="goalward",
-    help="How good a manipulation policy is, from its recorded rollouts alone.",
+    help=_FIRST,
     version=version_line,
     help_format="markdown",
     suppress_keyboard_interrupt=False,
+    default_parameter=Parameter(show_default=_shown_default),
 )
-app.command(inspect_command, name="inspect")
-app.command(evaluate_command, name="evaluate")
-app.command(episodes_command, name="episodes")
-app.command(audit_command, name="audit")
-app.command(curate_command, name="curate")
-app.command(embed_command, name="embed")
-app.command(fit_command, name="fit")
-app.command(predict_command, name="predict")
-app.command(settings_command, name="settings")
-app.command(compare_command, name="compare")
-app.command(export_command, name="export")
-app.command(report_command, name="report")
-app.command(sheet_command, name="sheet")
-app.command(reproduce_command, name="reproduce")
-app.command(simulate_command, name="simulate")
-app.command(truth_command, name="truth")
-app.command(view_command, name="view")
-app.command(cache_app)
+# In the order of use: what everybody needs first, what few need last.
+_VERBS = {
+    "Evaluate a policy": {
+        "inspect": inspect_command,
+        "evaluate": evaluate_command,
+        "view": view_command,
+        "episodes": episodes_command,
+        "sheet": sheet_command,
+        "report": report_command,
+    },
+    "Go on from there": {
+        "compare": compare_command,
+        "audit": audit_command,
+        "curate": curate_command,
+        "export": export_command,
+    },
+    "Step by step": {
+        "embed": embed_command,
+        "fit": fit_command,
+        "predict": predict_command,
+        "settings": settings_command,
+        "cache": cache_app,
+    },
+    "In a simulator": {
+        "simulate": simulate_command,
+        "truth": truth_command,
+        "reproduce": reproduce_command,
+    },
+}
+for _place, (_title, _commands) in enumerate(_VERBS.items(), start=1):
+    _group = Group(_title, sort_key=_place)
+    for _number, (_name, _command) in enumerate(_commands.items()):
+        if isinstance(_command, App):
+            _command.group, _command.sort_key = (_group,), _number
+            app.command(_command)
+        else:
+            app.command(_command, name=_name, group=_group, sort_key=_number)
+_also = Group("Also", sort_key=len(_VERBS) + 1)
+for _name in ("--help", "--version"):
+    app[_name].group = (_also,)
 
 
 def run() -> None:

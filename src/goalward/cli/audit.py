@@ -23,7 +23,7 @@ def audit_command(
     top: int = 10,
     to: Literal["words", "csv", "json"] = "words",
 ) -> None:
-    """Find labels that are probably wrong, and recordings that are there twice.
+    """Find labels that are probably wrong, and episodes recorded twice.
 
     Of a run: successes that never looked near the goal, time-outs that looked done, goal frames
     marked too early or too late, by networks that never saw the episode, ranked by how sure that
@@ -33,10 +33,14 @@ def audit_command(
 
     Examples:
 
-    - `goalward audit run` what to look at first; files in run/audit
-    - `goalward evaluate my_rollouts --out run-2 --labels run/audit/labels.csv` corrected
-    - `goalward audit train_set --against test_set` episodes of one that are in the other
-    - `goalward audit run --to csv > findings.csv` all findings
+    ```bash
+    goalward audit run  # what to look at first; files in run/audit
+    # with the labels corrected
+    goalward evaluate my_rollouts --out run-2 --labels run/audit/labels.csv
+    # episodes of one that are in the other
+    goalward audit train_set --against test_set
+    goalward audit run --to csv > findings.csv  # all findings
+    ```
 
     Parameters
     ----------

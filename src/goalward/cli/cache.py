@@ -90,10 +90,13 @@ def prune_command(
 
     Examples:
 
-    - `goalward cache prune --unused-days 90` what nobody used for three months
-    - `goalward cache prune --max-size 10G` until no more than 10 GB are left
-    - `goalward cache prune --encoder dinov2 --dry-run` what removing one encoder would free
-    - `goalward cache prune --all`
+    ```bash
+    goalward cache prune --unused-days 90  # what nobody used for three months
+    goalward cache prune --max-size 10G  # until no more than 10 GB are left
+    # what removing one encoder would free
+    goalward cache prune --encoder dinov2 --dry-run
+    goalward cache prune --all
+    ```
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def compare_command(
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
     out: Path | None = None,
 ) -> None:
-    """Say which policy is better and how sure that is, from the outcomes of rollouts.
+    """Say which policy is better, and how sure that is.
 
     Each table is a csv with a row per episode. Needed is a column success (true or false) or
     outcome (success, time_out, failure); of use are policy, episode, steps, task, initial_state,
@@ -50,15 +50,22 @@ def compare_command(
 
     Examples:
 
-    - `goalward compare a.csv b.csv` two policies, one file each
-    - `goalward compare all.csv --out comparison` a column policy; report and pictures
-    - `goalward compare a.csv b.csv --pair-by seed` the same seed, the same initial state
-    - `goalward compare all.csv --budget 200` looking while rollouts come in, 200 of each at most
-    - `goalward compare wide.csv --columns old,new` a column per policy, a row per initial state
-    - `goalward compare step_*.csv --ordered` checkpoints: the trend, the best ones
-    - `goalward compare --fail-if-worse old.csv new.csv` in a pipeline: exit status 1 if worse
-    - `goalward compare votes.csv` preferences: columns policy_a, policy_b, winner
-    - `goalward compare runs/a runs/b runs/c --level 0.99 --json` for machines
+    ```bash
+    goalward compare a.csv b.csv  # two policies, one file each
+    # a column policy; report and pictures
+    goalward compare all.csv --out comparison
+    # the same seed, the same initial state
+    goalward compare a.csv b.csv --pair-by seed
+    # looking while rollouts come in, 200 of each at most
+    goalward compare all.csv --budget 200
+    # a column per policy, a row per initial state
+    goalward compare wide.csv --columns old,new
+    goalward compare step_*.csv --ordered  # checkpoints: the trend, the best ones
+    # in a pipeline: exit status 1 if worse
+    goalward compare --fail-if-worse old.csv new.csv
+    goalward compare votes.csv  # preferences: columns policy_a, policy_b, winner
+    goalward compare runs/a runs/b runs/c --level 0.99 --json  # for machines
+    ```
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def curate_command(
     out: Path | None = None,
     anyway: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """Choose which episodes and stretches the next policy should learn from, by stated rules.
+    """Choose what the next policy should learn from, by stated rules.
 
     What is dropped, rule by rule:
 
@@ -45,11 +45,13 @@ def curate_command(
 
     Examples:
 
-    - `goalward curate run` successes without their setbacks and stalls
-    - `goalward curate run --drop no-return,after-goal --weigh advantage` failures too, while they
-      went well, and frames that gained ground count more
-    - `goalward curate run --drop none --weigh advantage` weights alone
-    - `goalward curate run --keep 3,7` whatever the rules say of these
+    ```bash
+    goalward curate run  # successes without their setbacks and stalls
+    # failures too, while they went well, and frames that gained ground count more
+    goalward curate run --drop no-return,after-goal --weigh advantage
+    goalward curate run --drop none --weigh advantage  # weights alone
+    goalward curate run --keep 3,7  # whatever the rules say of these
+    ```
 
     Parameters
     ----------

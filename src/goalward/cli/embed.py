@@ -51,12 +51,16 @@ def embed_command(
 
     Examples:
 
-    - `goalward embed my_rollouts` all cameras, by the paper's encoder
-    - `goalward embed my_rollouts --cameras front,wrist --encoder dinov2`
-    - `goalward embed my_rollouts --encoder effnet-lite0` without a model hub
-    - `goalward embed my_rollouts --encoder ./my-siglip --pool grid2`
-    - `goalward embed my_rollouts --cameras '' --out states.npz` proprioception alone
-    - `goalward embed my_rollouts --out features.npz`, then `goalward fit features.npz --out run`
+    ```bash
+    goalward embed my_rollouts  # all cameras, by the paper's encoder
+    goalward embed my_rollouts --cameras front,wrist --encoder dinov2
+    goalward embed my_rollouts --encoder effnet-lite0  # without a model hub
+    goalward embed my_rollouts --encoder ./my-siglip --pool grid2
+    # proprioception alone
+    goalward embed my_rollouts --cameras '' --out states.npz
+    goalward embed my_rollouts --out features.npz
+    goalward fit features.npz --out run
+    ```
 
     Parameters
     ----------

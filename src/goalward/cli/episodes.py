@@ -49,10 +49,13 @@ def episodes_command(
 
     Examples:
 
-    - `goalward episodes run` the ten largest setbacks
-    - `goalward episodes run --outcome time_out --sort chance` which time-outs were nearly there
-    - `goalward episodes run --sort stall --top 3 --task drawer`
-    - `goalward episodes run --to csv > episodes.csv` all episodes, all columns
+    ```bash
+    goalward episodes run  # the ten largest setbacks
+    # which time-outs were nearly there
+    goalward episodes run --outcome time_out --sort chance
+    goalward episodes run --sort stall --top 3 --task drawer
+    goalward episodes run --to csv > episodes.csv  # all episodes, all columns
+    ```
 
     Parameters
     ----------

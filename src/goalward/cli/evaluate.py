@@ -42,7 +42,7 @@ def evaluate_command(
     replace: Annotated[bool, Parameter(negative=())] = False,
     report: bool = True,
 ) -> None:
-    """Say how good a policy is from its rollouts: the main job, in one command.
+    """Say how good a policy is from its rollouts: the main command.
 
     Reads the rollouts, says what it is going to do and how long that takes, embeds their frames
     (once, see `goalward embed`), learns value functions, judges every episode by networks that
@@ -55,17 +55,23 @@ def evaluate_command(
 
     Examples:
 
-    - `goalward evaluate my_rollouts --out run --plan` what it would do and take, in seconds
-    - `goalward evaluate my_rollouts --out run` minutes on a laptop, apart from embedding
-    - `goalward evaluate my_rollouts --out run --encoder effnet-lite0` no model hub
-    - `goalward evaluate my_rollouts --out run --effort quick` a first look
-    - `goalward evaluate my_rollouts --out run --methods all` the paper's methods beside it
-    - `goalward evaluate features.npz --out run --methods liveness` from features you bring
-    - `goalward evaluate simulated --out run` compares values with `simulated/truth.parquet`
-    - `goalward evaluate my_rollouts --out run --scores sarm=sarm_progress.parquet` judges it too
-    - `goalward evaluate todays --out today --values run` by yesterday's networks, no training
-    - `goalward view run` opens the report; `goalward export run --to csv` hands values on
-    - `goalward compare run_a run_b` which of two policies is better
+    ```bash
+    goalward evaluate demo --out run  # rollouts that come with goalward
+    goalward evaluate my_rollouts --out run --plan  # what it would do
+    goalward evaluate my_rollouts --out run  # minutes, after embedding
+    goalward evaluate my_rollouts --out run --encoder effnet-lite0  # no model hub
+    goalward evaluate my_rollouts --out run --effort quick  # a first look
+    goalward evaluate my_rollouts --out run --methods all  # the paper's too
+    goalward evaluate features.npz --out run  # features you bring
+    goalward evaluate simulated --out run  # against simulated/truth.parquet
+    # scores by another program, judged like a method
+    goalward evaluate my_rollouts --out run --scores sarm=sarm_progress.parquet
+    # by the networks of an earlier run, no training
+    goalward evaluate todays --out today --values run
+    goalward view run  # opens the report
+    goalward export run --to csv  # hands values on
+    goalward compare run_a run_b  # which of two policies is better
+    ```
 
     Parameters
     ----------
@@ -126,8 +132,8 @@ def evaluate_command(
     report
         Write the pages to look at (as `goalward report` does later).
     """
+    from goalward.report.words.brief import brief_document
     from goalward.report.words.rendering import print_document
-    from goalward.report.words.summary import summary_document
     from goalward.runs.evaluate import evaluate
 
     asked = {
@@ -163,7 +169,9 @@ def evaluate_command(
         report=report,
         command=shlex.join(["goalward", *sys.argv[1:]]),
     )
-    print_document(summary_document(run), output_console())
+    print_document(brief_document(run), output_console())
+    if report:
+        say(f"more in {run.folder.summary}")
     pages = run.folder.report / "index.html"
     first = f"open: {pages}" if report else f"read first: {run.folder.summary}"
     say(f"all results: {run.folder.path}; {first}")

@@ -58,10 +58,13 @@ def export_command(
 
     Examples:
 
-    - `goalward export run --to csv`
-    - `goalward export run --to lerobot-progress --in-place` for lerobot-train --dataset.root=...
-    - `goalward export run --to rlinf-advantages --n end --positive above:0 --tag goalward`
-    - `goalward export run --to mp4 --episodes 3,7`
+    ```bash
+    goalward export run --to csv
+    # for lerobot-train --dataset.root=...
+    goalward export run --to lerobot-progress --in-place
+    goalward export run --to rlinf-advantages --n end --positive above:0 --tag v1
+    goalward export run --to mp4 --episodes 3,7
+    ```
 
     Parameters
     ----------

@@ -25,16 +25,18 @@ def fit_command(
     device: str | None = None,
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
 ) -> None:
-    """Learn the value of every frame from episodes with features and outcomes.
+    """Learn the value of every frame from features and outcomes.
 
     All methods and seeds train side by side. The training is saved every minute: after an
     interrupt the same command goes on where it stopped.
 
     Examples:
 
-    - `goalward fit features.npz --out run` the paper's method, five seeds
-    - `goalward fit features.npz --out run --methods liveness,td,mc --preset libero`
-    - `goalward fit features.npz --out run --set num_steps=5000,time_out=open`
+    ```bash
+    goalward fit features.npz --out run  # the paper's method, five seeds
+    goalward fit features.npz --out run --methods liveness,td,mc --preset libero
+    goalward fit features.npz --out run --set num_steps=5000,time_out=open
+    ```
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def inspect_command(
     episodes: Annotated[bool, Parameter(negative=())] = False,
     frames: Path | None = None,
 ) -> None:
-    """Show what a data set of rollouts holds, before anything is learned from it.
+    """Show what a data set of rollouts holds, and what is wrong with it.
 
     Reads LeRobot (v3.0, v2.x), robomimic and Isaac Lab HDF5, LIBERO HDF5, folders of rollout
     videos (openpi, OpenVLA, lerobot-eval, or a csv of path,success), RLDS, and feature files
@@ -46,11 +46,15 @@ def inspect_command(
 
     Examples:
 
-    - `goalward inspect my_rollouts` what is in it, and what is wrong with it
-    - `goalward inspect my_rollouts --frames sheet.png` a picture: a row per episode
-    - `goalward inspect my_rollouts --labels outcomes.csv` outcomes from a file
-    - `goalward inspect my_rollouts --horizon 250 --early-failures` what ended earlier has failed
-    - `goalward inspect demos.hdf5 --labels success --json` for machines
+    ```bash
+    goalward inspect my_rollouts  # what is in it, and what is wrong with it
+    # a picture: a row per episode
+    goalward inspect my_rollouts --frames sheet.png
+    goalward inspect my_rollouts --labels outcomes.csv  # outcomes from a file
+    # what ended earlier has failed
+    goalward inspect my_rollouts --horizon 250 --early-failures
+    goalward inspect demos.hdf5 --labels success --json  # for machines
+    ```
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ def predict_command(
     hindsight: float = 0.98,
     device: str | None = None,
 ) -> None:
-    """Give every frame of some episodes its value, by value functions that were learned before.
+    """Give frames their values by networks that were fitted before.
 
     Writes one row per method, seed, episode and frame: raw_value (on the method's own
     scale), steps_to_goal (inf: never), value (-1 at the goal, 1 never) and hindsight_value (the

@@ -15,7 +15,7 @@ def report_command(
     videos: bool = True,
     max_height: Annotated[int, Parameter(name="--max-height")] = 480,
 ) -> None:
-    """Write a run as pages to look at: the answer, the methods, every episode with its video.
+    """Write a run as pages to look at: the answer, and every episode.
 
     `report/index.html` opens in any browser, from disk, without a server and without a network.
     Each episode plays beside its value curve, and drags along when the curve is dragged. Stopped
@@ -23,9 +23,12 @@ def report_command(
 
     Examples:
 
-    - `goalward report run` writes run/report/index.html
-    - `goalward report run --data /mnt/rollouts` the rollouts lie elsewhere by now
-    - `goalward report run --no-videos --out small` curves and pictures of events, to send around
+    ```bash
+    goalward report run  # writes run/report/index.html
+    goalward report run --data /mnt/rollouts  # the rollouts lie elsewhere by now
+    # curves and pictures of events, to send around
+    goalward report run --no-videos --out small
+    ```
 
     Parameters
     ----------

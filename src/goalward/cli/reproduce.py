@@ -36,7 +36,7 @@ def reproduce_command(
     device: str | None = None,
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
 ) -> None:
-    """Run a case study of the paper on your rollouts, and show both side by side.
+    """Run a case study of the paper on your rollouts.
 
     Every method, seed and number of training episodes is trained and scored on the same test
     episodes. A star marks what differs from liveness by more than seeds explain. After an
@@ -45,10 +45,12 @@ def reproduce_command(
 
     Examples:
 
-    - `goalward reproduce square --data rollouts/square --out square` all of it
-    - `goalward reproduce libero --data rollouts/libero --out quick --sizes 50 --seeds 2`
-    - `goalward reproduce cloth --data rollouts/cloth --out cloth --encoders effnet-lite0`
-    - `goalward reproduce mine/recipe.toml --data rollouts --out mine --set num_steps=5000`
+    ```bash
+    goalward reproduce square --data rollouts/square --out square  # all of it
+    goalward reproduce libero --data rollouts/libero --out libero --sizes 50
+    goalward reproduce cloth --data cloth --out out --encoders effnet-lite0
+    goalward reproduce recipe.toml --data rollouts --out out --set num_steps=5000
+    ```
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def settings_command(name: str | None = None, /) -> None:
-    """List the hyper-parameters: what each means, and what it is unless `--set` says otherwise.
+    """List the hyper-parameters: what each means, and its default.
 
     Of `goalward evaluate`, `fit` and `reproduce`, `--set width=64` sets a number for all methods,
     `--set lambda-returns.width=64` for one. Commas separate several, also where a value is a list

@@ -21,7 +21,7 @@ def sheet_command(
     cameras: CommaList = None,
     columns: int = 6,
 ) -> None:
-    """Draw episodes as contact sheets: their telling frames, and the value over time.
+    """Draw episodes as contact sheets: telling frames, and the curve.
 
     One figure per episode, as PNG, SVG and PDF. Frames are chosen by rule: the start, what the
     value says happened (setbacks, recoveries, stalls, where it was lost), the goal or the end, and
@@ -29,9 +29,11 @@ def sheet_command(
 
     Examples:
 
-    - `goalward sheet run 12` writes run/sheets/episode_12.png, .svg and .pdf
-    - `goalward sheet run 12 40 7 --method td --cameras front`
-    - `goalward sheet run 12 --cameras ""` the curve alone; needs no data
+    ```bash
+    goalward sheet run 12  # writes run/sheets/episode_12.png, .svg and .pdf
+    goalward sheet run 12 40 7 --method td --cameras front
+    goalward sheet run 12 --cameras ""  # the curve alone; needs no data
+    ```
 
     Parameters
     ----------

@@ -45,11 +45,14 @@ def simulate_command(
 
     Examples:
 
-    - `goalward simulate square --out rollouts/square/train --episodes 200 --balanced`
-    - `goalward simulate square --out rollouts/square/test --balanced --seed 1`
-    - `goalward simulate pick --out small --episodes 48 --size 64 --every 2`
-    - `goalward evaluate small --out run --encoder effnet-lite0` what to do with it
-    - `goalward simulate pick --out big --episodes 5000 --on ray` on all machines of a cluster
+    ```bash
+    goalward simulate square --out rollouts/square/train --episodes 200 --balanced
+    goalward simulate square --out rollouts/square/test --balanced --seed 1
+    goalward simulate pick --out small --episodes 48 --size 64 --every 2
+    goalward evaluate small --out run --encoder effnet-lite0  # what to do with it
+    # on all machines of a cluster
+    goalward simulate pick --out big --episodes 5000 --on ray
+    ```
 
     Parameters
     ----------

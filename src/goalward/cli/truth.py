@@ -35,7 +35,7 @@ def truth_command(
     shard: str | None = None,
     out: Path | None = None,
 ) -> None:
-    """Measure what frames are really worth, by letting the policy go on from them many times.
+    """Measure what frames are worth, by letting the policy go on.
 
     For a sample of frames, half of them from episodes that timed out, the simulator and the
     policy are put back to where they were, and the policy goes on with other luck and without a
@@ -48,8 +48,11 @@ def truth_command(
 
     Examples:
 
-    - `goalward simulate square --episodes 100 --out square`, then `goalward truth square`
-    - `goalward truth square --frames 100 --rollouts 4` a first look
+    ```bash
+    goalward simulate square --episodes 100 --out square
+    goalward truth square
+    goalward truth square --frames 100 --rollouts 4  # a first look
+    ```
 
     Parameters
     ----------

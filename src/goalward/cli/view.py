@@ -5,6 +5,9 @@ import sys
 import threading
 import webbrowser
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from goalward.checksums import damage_explained
 from goalward.cli.console import error_console, say
@@ -13,19 +16,27 @@ from goalward.run_folder import RunFolder
 from goalward.stops import Stopped
 
 
-def view_command(run: Path, /, *, port: int = 0, browser: bool = True) -> None:
+def view_command(
+    run: Path,
+    /,
+    *,
+    port: Annotated[int, Parameter(show_default=False)] = 0,
+    browser: bool = True,
+) -> None:
     """Show the report of a run in a browser, until Ctrl-C.
 
     The pages are served on this machine's own address, 127.0.0.1: other machines cannot reach
     them, and nothing outside the report's folder can be read. Notes that you take on episodes are
     kept in notes.json in the folder of the run. On a machine without a screen,
-    choose a port and open it through a tunnel.
+    choose a port and open it through a tunnel; the port at home may be another one.
 
     Examples:
 
-    - `goalward view run`
-    - `goalward view run --port 8000 --no-browser`, and at home
-      `ssh -L 8000:127.0.0.1:8000 machine` and http://127.0.0.1:8000/
+    ```bash
+    goalward view run
+    goalward view run --port 8000 --no-browser  # on a machine without a screen
+    ssh -L 8000:localhost:8000 machine  # at home: http://localhost:8000/
+    ```
 
     Parameters
     ----------

@@ -1,0 +1,53 @@
+"""`--help`: verbs in the order of use, one first example, nothing that only Python understands."""
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from goalward.cli.app import app
+
+VERBS = [name for name in app if not name.startswith("-")]
+
+
+def help_text(*verb: str) -> str:
+    written = io.StringIO()
+    app.help_print([*verb], console=Console(file=written, width=80))
+    return written.getvalue()
+
+
+def test_the_first_example_stands_before_all_verbs():
+    text = help_text()
+    assert text.index("goalward evaluate demo --out run") < text.index("─ Evaluate a policy")
+
+
+def test_verbs_come_in_the_order_of_use():
+    text = help_text()
+    in_order = ["inspect", "evaluate", "view", "compare", "export", "embed", "fit", "simulate"]
+    places = [re.search(rf"│ {name} ", text).start() for name in in_order]  # pyright: ignore[reportOptionalMemberAccess]
+    assert places == sorted(places)
+
+
+def test_every_verb_has_one_line():
+    lines = [line for line in help_text().splitlines() if line.startswith("│")]
+    assert len(lines) == len(VERBS) + len(["--help", "--version"])
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_defaults_are_as_they_would_be_typed(verb):
+    text = " ".join(help_text(verb).split())
+    shown = re.findall(r"\[default: ([^\]]*)\]", text)
+    assert not [one for one in shown if one in ("False", "True", "None", "()") or "(" in one]
+
+
+@pytest.mark.parametrize("verb", [name for name in VERBS if name not in ("cache", "settings")])
+def test_examples_can_be_copied(verb):
+    """Lines of a shell, each whole: a command, or a comment behind it or above it."""
+    text = help_text(verb)
+    if "Examples:" not in text:
+        pytest.skip("no examples")
+    block = text.split("Examples:")[1].split("╭")[0]
+    lines = [line.strip() for line in block.splitlines() if line.strip()]
+    assert lines
+    assert not [one for one in lines if not one.startswith(("goalward ", "# ", "ssh "))]
