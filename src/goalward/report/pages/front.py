@@ -17,6 +17,7 @@ from goalward.report.pages.colours import page_colours
 from goalward.report.pages.data_sheet import citation, data_sheet, starts_of
 from goalward.report.pages.numbers import estimate, number, share
 from goalward.report.pages.training import training_stages
+from goalward.report.words.glossary import GLOSSARY
 from goalward.report.words.next_steps import next_step_words
 from goalward.report.words.rendering import page_sections, page_spans
 from goalward.report.words.summary import summary_document
@@ -55,6 +56,7 @@ def front_page(run: Run, rollouts: Rollouts | None = None) -> dict[str, Any]:
         "starts": None if rollouts is None else starts_of(rollouts),
         "data_sheet": data_sheet(run, rollouts),
         "cite": citation(run),
+        "glossary": GLOSSARY,
         "methods": _methods(run),
         "scores": [
             {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-PAGES = ["", "#episodes", "#episode?id=1&frame=20"]
+PAGES = ["", "#episodes", "#words", "#episode?id=1&frame=20"]
 SCREENS = [(1440, 900), (390, 844)]
 THEMES = ("light", "dark")
 

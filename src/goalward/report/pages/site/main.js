@@ -2,7 +2,8 @@
 "use strict";
 (function () {
   const { icon } = goalward;
-  const places = Object.fromEntries(["overview", "episodes", "episode"].map((view) => [view, document.getElementById(`page-${view}`)]));
+  const places = Object.fromEntries(["overview", "episodes", "episode", "words"].map((view) => [view, document.getElementById(`page-${view}`)]));
+  const TITLES = { episodes: "Episodes · ", words: "Words · " };
   let hasOverview = false;
   // How far down each page was left.
   const left = {};
@@ -26,7 +27,7 @@
     }
     if (state.view !== "episode") {
       goalward.player.close();
-      document.title = `${state.view === "episodes" ? "Episodes · " : ""}${policy} · goalward`;
+      document.title = `${TITLES[state.view] || ""}${policy} · goalward`;
     }
     if (state.view === "overview") showOverview();
     if (state.view === "overview" && state.part) {
@@ -34,6 +35,7 @@
       return;
     }
     if (state.view === "episodes") goalward.episodes.show(places.episodes);
+    if (state.view === "words") goalward.glossary.show(places.words);
     if (state.view === "episode") goalward.player.show(places.episode, state);
     const isElsewhere = before && (before.view !== state.view || before.id !== state.id);
     if (!isElsewhere) return;

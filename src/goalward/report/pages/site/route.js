@@ -1,7 +1,7 @@
 // What is shown is in the address: links can be shared, Back works, a reload changes nothing.
 "use strict";
 (function () {
-  const VIEWS = ["overview", "episodes", "episode"];
+  const VIEWS = ["overview", "episodes", "episode", "words"];
   const listeners = [];
   let current = parsed();
   // The address that `current` was read from. Where it has changed since, the reader is on the way
