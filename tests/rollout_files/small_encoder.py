@@ -1,6 +1,7 @@
 """A very small encoder and rollouts of small pictures, for tests of all that is around them."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -19,17 +20,19 @@ PICTURE_SIZE = 16
 
 
 def small_encoder(*, revision: str = "1" * 40, seed: int = 0) -> Encoder:
-    def load_net(pool: str) -> ImageNet:
-        torch.manual_seed(seed)
-        net = nn.Sequential(nn.Flatten(), nn.Linear(PICTURE_SIZE**2 * 3, WIDTH))
-        return ImageNet(
-            net.requires_grad_(False),
-            width=WIDTH,
-            resize=Resize(PICTURE_SIZE, PICTURE_SIZE, "bilinear"),
-            normalisation=Normalisation(1 / 255, (0.5,) * 3, (0.5,) * 3),
-        )
+    """It travels: workers of other machines load it for themselves."""
+    return Encoder("small", "tests/small", revision, "global", partial(_load_net, seed))
 
-    return Encoder("small", "tests/small", revision, "global", load_net)
+
+def _load_net(seed: int, pool: str) -> ImageNet:
+    torch.manual_seed(seed)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(PICTURE_SIZE**2 * 3, WIDTH))
+    return ImageNet(
+        net.requires_grad_(False),
+        width=WIDTH,
+        resize=Resize(PICTURE_SIZE, PICTURE_SIZE, "bilinear"),
+        normalisation=Normalisation(1 / 255, (0.5,) * 3, (0.5,) * 3),
+    )
 
 
 def noise(num_frames: int, seed: int, size: int = 20) -> npt.NDArray[np.uint8]:

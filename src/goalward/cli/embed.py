@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from goalward.cli.console import say
 from goalward.cli.read_arguments import ReadArguments
 from goalward.embeddings.encoders import DEFAULT_ENCODER
+from goalward.errors import GoalwardError
 from goalward.leftovers import sweep
 from goalward.rollouts.findings import counted
 
@@ -42,6 +43,9 @@ def embed_command(
     reading: ReadArguments = ReadArguments(),  # noqa: B008 (frozen)
     embedding: EmbedArguments = EmbedArguments(),  # noqa: B008 (frozen)
     out: Path | None = None,
+    on: str = "local",
+    workers: int | None = None,
+    shard: str | None = None,
 ) -> None:
     """Turn the frames of a data set into vectors, once, and keep them.
 
@@ -58,6 +62,8 @@ def embed_command(
     goalward embed my_rollouts --encoder ./my-siglip --pool grid2
     # proprioception alone
     goalward embed my_rollouts --cameras '' --out states.npz
+    goalward embed my_rollouts --on ray  # the machines of a Ray cluster
+    goalward embed my_rollouts --shard 3/16  # the third of 16 jobs
     goalward embed my_rollouts --out features.npz
     goalward fit features.npz --out run
     ```
@@ -68,20 +74,40 @@ def embed_command(
         A folder or file of rollouts.
     out
         Write features and outcomes to this file (.npz), which `goalward fit` takes.
+    on
+        Who decodes and encodes: local (this process), ray (the cluster of RAY_ADDRESS, or one
+        that is started here), or the address of a Ray cluster (ray://host:10001).
+    workers
+        How many workers of the cluster. Default: as many as it has GPUs, or cores if it has none.
+    shard
+        Only this share of the clips, as in 3/16; all shares fill one cache, from which the same
+        command without it reads. For schedulers without Ray.
     """
+    from goalward.executors.choice import is_local
+    from goalward.executors.shard import Shard
     from goalward.runs.given import check_apart
-    from goalward.runs.inputs import embed_input, read_input
+    from goalward.runs.inputs import embed_input, embed_share, read_input
 
+    is_local(on)
+    share = None if shard is None else Shard.of(shard)
     if out is not None:
         check_apart(path, out)
+        if share is not None:
+            raise GoalwardError(
+                f"--shard {share} fills the cache and no file: when all shares are there, the same "
+                f"command with --out {out} and without --shard writes it"
+            )
     options = dict(vars(embedding))
     device = options.pop("device")
     rollouts = read_input(path, vars(reading), {})
     # The reader has left only the cameras that were asked for; none is a choice too.
-    cameras = () if reading.cameras == () else None
-    embedded = embed_input(
-        rollouts, {**options, "cameras": cameras}, device=device, strict=reading.strict
-    )
+    options["cameras"] = () if reading.cameras == () else None
+    who = {"on": on, "num_workers": workers}
+    if share is not None:
+        del options["n_obs_steps"]  # says how rows are made of what the cache holds
+        embed_share(rollouts, share, options, device=device, strict=reading.strict, **who)
+        return
+    embedded = embed_input(rollouts, options, device=device, strict=reading.strict, **who)
     if out is not None:
         from goalward.training.feature_file import write_features
 

@@ -31,7 +31,6 @@ from goalward.embeddings.encoders import Encoder
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
 from goalward.leftovers import sweep
-from goalward.rollouts.episode import Episode
 from goalward.rollouts.frames import FrameSource
 
 HalfVectors = npt.NDArray[np.float16]
@@ -67,7 +66,7 @@ def cache_folder(folder: str | Path | None = None) -> Path:
 class Wanted:
     """A clip of the data set, known by what its frames are."""
 
-    episode: Episode
+    episode_id: str
     camera: str
     frames: FrameSource
     fingerprint: str

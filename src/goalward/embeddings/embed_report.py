@@ -33,3 +33,11 @@ class EmbedReport:
     num_rebuilt_clips: int = 0
     seconds: float = 0.0
     left_out: list[LeftOut] = field(default_factory=list)
+
+    def add(self, part: "EmbedReport") -> None:
+        """Count what somebody else did of the same work; who is left out is for the whole."""
+        self.num_frames += part.num_frames
+        self.num_from_cache += part.num_from_cache
+        self.num_encoded += part.num_encoded
+        self.num_unchanged += part.num_unchanged
+        self.num_rebuilt_clips += part.num_rebuilt_clips

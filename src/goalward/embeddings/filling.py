@@ -14,6 +14,7 @@ import torch
 from goalward.devices import chosen_device
 from goalward.embeddings.cache import EncoderCache, Wanted
 from goalward.embeddings.claims import WorkClaim
+from goalward.embeddings.encoders import Encoder
 from goalward.embeddings.encoding import Clip, encode_clips
 from goalward.errors import GoalwardError, RolloutError
 
@@ -25,6 +26,16 @@ _WAITING_WRITES = 4
 _MAX_CLAIMS = 100
 
 ClaimedClip = Clip[tuple[Wanted, WorkClaim]]
+
+
+class LoadedEncoder:
+    """An encoder on a device; one that is kept serves many calls."""
+
+    def __init__(
+        self, encoder: Encoder, device: torch.device | str | None, batch_size: int | None
+    ) -> None:
+        self.device = chosen_device(device)
+        self.runner = encoder.load().on(self.device, batch_size)
 
 
 @dataclass
@@ -40,14 +51,12 @@ class Filled:
 def fill_cache(
     store: EncoderCache,
     missing: Sequence[Wanted],
+    loaded: LoadedEncoder,
     *,
-    device: torch.device | str | None,
-    batch_size: int | None,
     on_frames: Callable[[int], None],
 ) -> Filled:
     """Encode these clips and write each as soon as it is whole; a damaged video stops no other."""
-    where = chosen_device(device)
-    runner = store.encoder.load().on(where, batch_size)
+    runner = loaded.runner
     store.describe()
     filled = Filled()
     finished = 0
@@ -65,7 +74,9 @@ def fill_cache(
         # Nobody waits for others while frames of its own wait for a full batch: they might wait
         # for each other. So a round ends, with all of it encoded, before the next look at them.
         while queue.next_round():
-            clips = encode_clips(queue, runner, num_decoders=num_decoders(where), on_frames=count)
+            clips = encode_clips(
+                queue, runner, num_decoders=num_decoders(loaded.device), on_frames=count
+            )
             with closing(clips):
                 for clip in clips:
                     writes.append(

@@ -32,7 +32,8 @@ def executor_on(
     *,
     most_workers: int | None = None,
     shared: Sequence[Path] = (),
-    num_gpus: float = 0,
+    read_from: Sequence[Path] = (),
+    num_gpus: float | None = 0,
 ) -> "LocalExecutor[Station] | RayExecutor[Station]":
     """The executor meant by a word; more workers than pieces are not started.
 
@@ -45,9 +46,11 @@ def executor_on(
 
     return RayExecutor(
         build,
-        None if num_workers is None else _at_most(num_workers, most_workers),
+        num_workers,
+        most_workers=most_workers,
         address=on if on.startswith(_RAY_ADDRESS) else None,
         shared=shared,
+        read_from=read_from,
         num_gpus=num_gpus,
     )
 

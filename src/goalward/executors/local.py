@@ -56,6 +56,10 @@ class LocalExecutor(Generic[Station]):
         self._num_workers = checked_num_workers(num_workers)
         self._workers: list[_Worker] = []
 
+    @property
+    def num_workers(self) -> int:
+        return self._num_workers
+
     def __enter__(self) -> "LocalExecutor[Station]":
         self._workers = [self._started() for _ in range(self._num_workers)]
         return self

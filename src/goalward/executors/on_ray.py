@@ -41,7 +41,9 @@ _log = logging.getLogger("goalward.executors")
 class RayExecutor(Generic[Station]):
     """As `LocalExecutor`, on the machines of a cluster, or on a cluster of this machine alone.
 
-    `shared` are folders that all machines must see; `num_gpus` is what a worker takes for itself.
+    `shared` are folders that all machines must see, and see as the same; `read_from` are paths that
+    must be there on all of them. `num_gpus` is what a worker takes for itself; None: one where the
+    cluster has any, and its share of the cores beside it.
     """
 
     def __init__(
@@ -49,31 +51,39 @@ class RayExecutor(Generic[Station]):
         build: Callable[[], Station],
         num_workers: int | None = None,
         *,
+        most_workers: int | None = None,
         address: str | None = None,
         shared: Sequence[Path] = (),
-        num_gpus: float = 0,
+        read_from: Sequence[Path] = (),
+        num_gpus: float | None = 0,
     ) -> None:
         self._told = pickle.dumps((build, speaks_of_flags()))
         self._num_workers = None if num_workers is None else checked_num_workers(num_workers)
         self._address = address
-        self._num_gpus = num_gpus
+        self._most_workers = most_workers
+        self._asked_gpus = num_gpus
+        self._num_gpus, self._num_cpus = 0.0, 1.0
         self._shared = shared
+        self._read_from = read_from
         self._open = contextlib.ExitStack()
         self._must_see: list[str] = []
         # Actors by the answer they owe: first that they are ready, then that of a piece.
         self._starting: dict[Any, Any] = {}
         self._idle: list[Any] = []
         self._num_failed_starts = 0
+        # Known when the cluster is.
+        self.num_workers = 0
 
     def __enter__(self) -> "RayExecutor[Station]":
         self._ray = _ray()
         try:
             self._open.enter_context(_connected(self._ray, self._address))
             self._must_see = [
-                str(self._open.enter_context(_mark_in(folder))) for folder in self._shared
+                *(str(self._open.enter_context(_mark_in(folder))) for folder in self._shared),
+                *(str(path.absolute()) for path in self._read_from),
             ]
-            num_workers = self._num_workers or self._most_workers()
-            for _ in range(num_workers):
+            self._share_out()
+            for _ in range(self.num_workers):
                 self._start()
         except BaseException:
             self._open.close()
@@ -82,8 +92,7 @@ class RayExecutor(Generic[Station]):
 
     def __exit__(self, *_: object) -> None:
         for actor in (*self._starting.values(), *self._idle):
-            with contextlib.suppress(Exception):
-                self._ray.kill(actor)
+            self._end(actor)
         self._starting, self._idle = {}, []
         self._open.close()
 
@@ -117,6 +126,8 @@ class RayExecutor(Generic[Station]):
                     actor, piece = busy.pop(reference)
                     answer = self._answer(reference)
                     if isinstance(answer, str):
+                        # One that cannot be reached may live, and would keep its room.
+                        self._end(actor)
                         self._start()
                         tries.lost(piece, f"{piece}: {answer}")
                         continue
@@ -132,15 +143,29 @@ class RayExecutor(Generic[Station]):
         finally:
             # Those still at work when nobody wants the rest.
             for actor, _ in busy.values():
-                with contextlib.suppress(Exception):
-                    self._ray.kill(actor)
+                self._end(actor)
         tries.end()
 
-    def _most_workers(self) -> int:
-        there = self._ray.cluster_resources()
+    def _end(self, actor: Any) -> None:
+        with contextlib.suppress(Exception):
+            self._ray.kill(actor)
+
+    def _share_out(self) -> None:
+        """How many workers there are, and what of the machines each has."""
+        machines = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        with_gpus = [there for there in machines if there.get("GPU", 0) >= 1]
+        if self._asked_gpus is None:
+            self._num_gpus = 1.0 if with_gpus else 0.0
+        else:
+            self._num_gpus = self._asked_gpus
         if self._num_gpus:
-            return max(1, int(there.get("GPU", 0) / self._num_gpus))
-        return max(1, int(there.get("CPU", 1)))
+            # Beside a GPU others decode: the cores of its machine are for them.
+            shares = [there.get("CPU", 1) * self._num_gpus / there["GPU"] for there in with_gpus]
+            self._num_cpus = max(1.0, float(int(min(shares, default=1.0))))
+        kind, each = ("GPU", self._num_gpus) if self._num_gpus else ("CPU", self._num_cpus)
+        room = max(1, int(sum(there.get(kind, 0) for there in machines) / each))
+        wanted = room if self._num_workers is None else self._num_workers
+        self.num_workers = wanted if self._most_workers is None else min(wanted, self._most_workers)
 
     def _start(self) -> None:
         from goalward.executors import ray_actor
@@ -150,7 +175,7 @@ class RayExecutor(Generic[Station]):
         actor = (
             self._ray.remote(ray_actor.RayWorker)
             .options(
-                num_cpus=1,
+                num_cpus=self._num_cpus,
                 num_gpus=self._num_gpus,
                 # Spread: a machine that is lost takes few workers with it.
                 scheduling_strategy="SPREAD",

@@ -1,13 +1,16 @@
 """From what a user points at to rollouts with features, telling on the way what was found."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from goalward.embeddings.embed import embed
-from goalward.embeddings.embed_report import EmbedProgress, EmbedReport
-from goalward.errors import GoalwardError, argument
+from goalward.embeddings.embed import embed, embed_shard
+from goalward.embeddings.embed_report import EmbedProgress, EmbedReport, OnEmbedProgress
+from goalward.errors import GoalwardError, RolloutError, argument
+from goalward.executors.choice import LOCAL
+from goalward.executors.shard import Shard
 from goalward.progress import progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import LeftOut, counted, some_of
@@ -54,31 +57,70 @@ def embed_input(
     device: str | None = None,
     strict: bool = False,
     progress: bool = True,
+    on: str = LOCAL,
+    num_workers: int | None = None,
 ) -> Rollouts:
     """Rollouts with features, with bars and a line of what was done on the way."""
     reports: list[EmbedReport] = []
+    with _embedding_bars(progress) as show:
+        embedded = embed(
+            rollouts,
+            **embedding,
+            device=device,
+            on=on,
+            num_workers=num_workers,
+            strict=strict,
+            on_progress=show,
+            on_finish=reports.append,
+        )
+    _tell(reports[0])
+    _log.info("embeddings of %s: %s", counted(embedded), reports[0].cache)
+    return embedded
+
+
+def embed_share(
+    rollouts: Rollouts,
+    shard: Shard,
+    embedding: Mapping[str, Any],
+    *,
+    device: str | None = None,
+    strict: bool = False,
+    on: str = LOCAL,
+    num_workers: int | None = None,
+) -> None:
+    """A share of the clips into the cache, with bars and a line of what was done on the way."""
+    with _embedding_bars(True) as show:
+        report = embed_shard(
+            rollouts,
+            shard,
+            **embedding,
+            device=device,
+            on=on,
+            num_workers=num_workers,
+            on_progress=show,
+        )
+    _tell(report)
+    if strict and report.left_out:
+        left = report.left_out[0]
+        raise RolloutError(f"episode {left.episode_id}: {left.reason}")
+    _log.info("shard %s is in the cache: %s", shard, report.cache)
+
+
+@contextmanager
+def _embedding_bars(is_shown: bool) -> Generator[OnEmbedProgress]:
     with (
-        progress_bar("reading videos", is_shown=progress) as show_reading,
-        progress_bar("embedding", unit="frames", is_shown=progress) as show_embedding,
+        progress_bar("reading videos", is_shown=is_shown) as show_reading,
+        progress_bar("embedding", unit="frames", is_shown=is_shown) as show_embedding,
     ):
 
         def show(now: EmbedProgress) -> None:
             update = show_reading if now.stage == "reading" else show_embedding
             update(now.frames, now.total_frames)
 
-        embedded = embed(
-            rollouts,
-            **embedding,
-            device=device,
-            strict=strict,
-            on_progress=show,
-            on_finish=reports.append,
-        )
-    _tell(reports[0], embedded)
-    return embedded
+        yield show
 
 
-def _tell(report: EmbedReport, embedded: Rollouts) -> None:
+def _tell(report: EmbedReport) -> None:
     _tell_left_out(report.left_out)
     if report.num_rebuilt_clips:
         _log.warning("%d damaged files of the cache were made again", report.num_rebuilt_clips)
@@ -90,7 +132,6 @@ def _tell(report: EmbedReport, embedded: Rollouts) -> None:
     if report.num_unchanged:
         facts.append(f"{report.num_unchanged:,} the same as the frame before")
     _log.info("%s", "; ".join(facts))
-    _log.info("embeddings of %s: %s", counted(embedded), report.cache)
 
 
 def _tell_left_out(left_out: Sequence[LeftOut]) -> None:

@@ -25,7 +25,8 @@ def image_frames(path: Path, camera: str, table: EpisodeTable, info: Info) -> En
     channels_first = len(shape) == 3 and shape[0] in (1, 3) and shape[2] not in (1, 3)
     height, width = (0, 0) if len(shape) != 3 else shape[1:] if channels_first else shape[:2]
     return EncodedFrames(
-        load=lambda: _encoded_images(path, camera, table.rows, info.root),
+        # Not a lambda: clips travel to other processes.
+        load=functools.partial(_encoded_images, path, camera, table.rows, info.root),
         num_frames=table.num_frames,
         where=f"{path}, {camera}",
         height=height,

@@ -1,0 +1,115 @@
+"""What is to be embedded and by whom: this process, or the workers of a cluster."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goalward.embeddings.cache import EncoderCache
+from goalward.embeddings.clip_work import ClipWork, EpisodeClip, clips_of
+from goalward.embeddings.embed_pieces import NamedEncoder, embed_on
+from goalward.embeddings.embed_report import EmbedReport, OnEmbedProgress
+from goalward.embeddings.encoders import Encoder, find_encoder
+from goalward.errors import GoalwardError, argument
+from goalward.executors.choice import RAY, is_local
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.frames import matching_name
+from goalward.rollouts.thinning import looked_at_every
+
+if TYPE_CHECKING:
+    import torch
+
+    from goalward.embeddings.filling import LoadedEncoder
+
+
+@dataclass(frozen=True)
+class EmbedJob:
+    """One call of `embed`: which clips of which cameras, by which encoder."""
+
+    rollouts: Rollouts
+    encoder: Encoder
+    cameras: tuple[str, ...]
+    # What finds the encoder on another machine.
+    told: NamedEncoder | Encoder
+    device: "torch.device | str | None"
+    batch_size: int | None
+    on: str
+    num_workers: int | None
+
+    @classmethod
+    def of(
+        cls,
+        rollouts: Rollouts,
+        encoder: str | Encoder,
+        cameras: Sequence[str] | None,
+        pool: str,
+        every: int,
+        batch_size: int | None,
+        device: "torch.device | str | None",
+        on: str,
+        num_workers: int | None,
+    ) -> "EmbedJob":
+        if not len(rollouts):
+            raise GoalwardError("there are no episodes to embed")
+        if batch_size is not None and batch_size < 1:
+            raise GoalwardError(f"{argument('batch_size', batch_size)}: must be at least 1")
+        if is_local(on) and num_workers is not None:
+            raise GoalwardError(
+                f"{argument('num_workers', num_workers, flag='workers')}: this process encodes "
+                f"with all cores; workers are those of {argument('on', RAY)}"
+            )
+        chosen = find_encoder(encoder, pool=pool) if isinstance(encoder, str) else encoder
+        named = isinstance(encoder, str)
+        told = NamedEncoder(encoder, pool, chosen.key) if named else chosen
+        names = _camera_names(rollouts, cameras)
+        if every != 1 and not names:
+            raise GoalwardError(
+                f"{argument('every', every)}: there are no cameras to look at less often"
+            )
+        seen = looked_at_every(rollouts, every)
+        return cls(seen, chosen, names, told, device, batch_size, on, num_workers)
+
+    @property
+    def clips(self) -> list[EpisodeClip]:
+        return clips_of(self.rollouts, self.cameras)
+
+    def work(self, cache: str | Path | None, on_progress: OnEmbedProgress | None) -> ClipWork:
+        store = EncoderCache.of(self.encoder, cache)
+        store.sweep()
+        report = EmbedReport(encoder=self.encoder.label, cache=store.folder)
+        return ClipWork(store, report, on_progress or (lambda _: None))
+
+    def do(self, work: ClipWork, clips: Sequence[EpisodeClip]) -> None:
+        """Find the clips in the cache, or put them there."""
+        if is_local(self.on) or not clips:
+            work.encode_missing(work.fingerprinted(clips), self._loaded)
+            return
+        embed_on(
+            self.on,
+            work,
+            clips,
+            self.told,
+            num_workers=self.num_workers,
+            device=None if self.device is None else str(self.device),
+            batch_size=self.batch_size,
+            read_from=[Path(source.path) for source in self.rollouts.sources],
+        )
+
+    def _loaded(self) -> "LoadedEncoder":
+        # torch takes seconds to import: only when there is something to encode.
+        from goalward.embeddings.filling import LoadedEncoder
+
+        return LoadedEncoder(self.encoder, self.device, self.batch_size)
+
+
+def _camera_names(rollouts: Rollouts, cameras: Sequence[str] | None) -> tuple[str, ...]:
+    there = rollouts.camera_names
+    if cameras is None and not there:
+        raise GoalwardError(
+            "no camera is in every episode, so there is nothing to embed; `goalward inspect` "
+            f"shows the cameras, and {argument('cameras', ())} leaves proprioception alone"
+        )
+    if cameras is None:
+        return there
+    where = rollouts.sources[0].path if rollouts.sources else "rollouts"
+    return tuple(dict.fromkeys(matching_name(name, there, where) for name in cameras))

@@ -1,0 +1,209 @@
+"""Shares of the clips, and the workers of a cluster: all fill one cache, with the same bytes."""
+
+import logging
+import os
+import pickle
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rollout_files.lerobot import make_episode, write_lerobot
+from rollout_files.small_encoder import picture_rollouts, small_encoder
+
+import goalward
+from goalward.embeddings.cache import EncoderCache
+from goalward.embeddings.embed import embed, embed_shard
+from goalward.embeddings.embed_pieces import NamedEncoder
+from goalward.errors import GoalwardError
+from goalward.executors.piece import PiecesFailed
+from goalward.executors.shard import Shard
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.frames import FrameSource, Image
+from ray_cluster import lose_a_node, needs_ray, two_nodes
+
+LENGTHS = [8, 9, 10, 9, 12, 7]
+CAMERAS = ("front", "wrist")
+
+
+@pytest.fixture
+def data_set(tmp_path):
+    episodes = [
+        make_episode(length, seed=seed, cameras=CAMERAS) for seed, length in enumerate(LENGTHS)
+    ]
+    return write_lerobot(tmp_path / "rollouts", episodes, version="v2.1")
+
+
+def entries(cache: Path) -> dict[str, bytes]:
+    folder = EncoderCache.of(small_encoder(), cache).folder
+    return {path.name: path.read_bytes() for path in folder.glob("??/*")}
+
+
+# ---- shards -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 3, 20])
+def test_all_shards_fill_the_cache_and_do_nothing_twice(data_set, tmp_path, count):
+    rollouts = goalward.read(data_set)
+    wanted = embed(rollouts, small_encoder(), cache=tmp_path / "whole", device="cpu")
+    reports = [
+        embed_shard(
+            rollouts, Shard(number, count), small_encoder(), cache=tmp_path / "shares", device="cpu"
+        )
+        for number in range(1, count + 1)
+    ]
+    assert sum(report.num_encoded for report in reports) == 2 * sum(LENGTHS)
+    assert sum(report.num_from_cache for report in reports) == 0
+    assert entries(tmp_path / "shares") == entries(tmp_path / "whole")
+    told = []
+    found = embed(
+        rollouts,
+        small_encoder(),
+        cache=tmp_path / "shares",
+        device="cpu",
+        on_finish=told.append,
+    )
+    assert told[0].num_encoded == 0
+    assert np.array_equal(found.features, wanted.features)
+
+
+def test_a_share_goes_on_where_it_was(data_set, tmp_path):
+    rollouts = goalward.read(data_set)
+    share = Shard(2, 3)
+    first = embed_shard(rollouts, share, small_encoder(), cache=tmp_path / "cache", device="cpu")
+    again = embed_shard(rollouts, share, small_encoder(), cache=tmp_path / "cache", device="cpu")
+    assert first.num_encoded == again.num_from_cache > 0
+    assert again.num_encoded == 0
+
+
+def test_a_share_without_cameras_is_no_work(data_set):
+    with pytest.raises(GoalwardError, match="shard='1/2': without cameras there is no work"):
+        embed_shard(goalward.read(data_set), Shard(1, 2), small_encoder(), cameras=())
+
+
+def test_workers_are_those_of_a_cluster(data_set):
+    with pytest.raises(GoalwardError, match="num_workers=2: this process encodes with all cores"):
+        embed(goalward.read(data_set), small_encoder(), num_workers=2)
+
+
+def test_frames_in_memory_do_not_travel():
+    """Turned or thinned they are in memory all the same."""
+    for options in ({}, {"every": 3}):
+        with pytest.raises(GoalwardError, match="episode 0, camera front: its frames are in the"):
+            embed(picture_rollouts([5, 6]), small_encoder(), on="ray", **options)
+
+
+def test_another_machine_must_find_the_same_encoder(model_folder):
+    folder = str(model_folder("clip"))
+    wanted = NamedEncoder(folder, "global", "0" * 16)
+    with pytest.raises(GoalwardError, match="it is another one .*same folder on all machines"):
+        wanted.find()
+
+
+@pytest.mark.parametrize("version", ["v2.1", "v3.0"])
+@pytest.mark.parametrize("as_images", [False, True])
+def test_clips_of_files_travel_by_name(tmp_path, version, as_images):
+    """Frames stay where they are: what travels is short, and gives the same pictures."""
+    options = {"pictures_as": "image"} if as_images else {}
+    episodes = [make_episode(40, seed=1, cameras=("front",))]
+    path = write_lerobot(tmp_path / "rollouts", episodes, version=version, **options)
+    source = goalward.read(path)[0].cameras["observation.images.front"]
+    travelled = pickle.dumps(source)
+    assert len(travelled) < 3000
+    there = pickle.loads(travelled)  # noqa: S301 (written above)
+    assert there.fingerprint() == source.fingerprint()
+    assert all(np.array_equal(a, b) for a, b in zip(there, source, strict=True))
+
+
+# ---- a cluster ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DeadlyFrames:
+    """Decoding them takes the process down, as a broken codec may."""
+
+    stored: FrameSource
+    num_frames: int
+    height: int = 0
+    width: int = 0
+    codec: str = ""
+
+    def __iter__(self) -> Iterator[Image]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return iter(())
+
+    def at(self, frame_indices: Sequence[int]) -> Iterator[Image]:
+        return iter(self)
+
+    def fingerprint(self) -> str:
+        return "d" * 32
+
+
+def with_a_deadly_clip(rollouts: Rollouts) -> Rollouts:
+    episodes = list(rollouts)
+    cameras = dict(episodes[2].cameras)
+    name = rollouts.camera_names[0]
+    cameras[name] = DeadlyFrames(cameras[name], episodes[2].num_frames)
+    episodes[2] = replace(episodes[2], cameras=cameras)
+    return Rollouts(episodes)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with two_nodes() as cluster:
+        yield cluster
+
+
+@pytest.mark.slow
+@needs_ray
+def test_a_clip_that_kills_its_workers_is_named_and_the_others_are_embedded(
+    cluster, data_set, tmp_path
+):
+    rollouts = with_a_deadly_clip(goalward.read(data_set))
+    with pytest.raises(PiecesFailed) as failed:
+        embed(rollouts, small_encoder(), cache=tmp_path / "cache", device="cpu", on="ray")
+    assert str(failed.value).startswith(f"episode 2, camera {rollouts.camera_names[0]}: its worker")
+    assert str(failed.value).endswith(", 3 times (1 of 12 failed, the others are done)")
+    assert len(entries(tmp_path / "cache")) == 2 * len(LENGTHS) - 1
+
+
+@pytest.mark.slow
+@needs_ray
+def test_a_cluster_that_loses_a_node_gives_the_same_bytes(cluster, data_set, tmp_path, caplog):
+    """The last test with two nodes. A damaged video among the clips leaves its episode out."""
+    broken = next(data_set.rglob("*.front/episode_000004.mp4"))
+    content = bytearray(broken.read_bytes())
+    end = content.find(b"moov") - 40
+    content[end - 260 : end] = b"\x55" * 260
+    broken.write_bytes(content)
+    rollouts = goalward.read(data_set)
+    reports = []
+    here = embed(
+        rollouts, small_encoder(), cache=tmp_path / "here", device="cpu", on_finish=reports.append
+    )
+    frames_done = []
+
+    def lose_one(now):
+        if not frames_done:
+            lose_a_node(cluster)
+        frames_done.append(now.frames)
+
+    there = embed(
+        rollouts,
+        small_encoder(),
+        cache=tmp_path / "there",
+        device="cpu",
+        on="ray",
+        on_progress=lose_one,
+        on_finish=reports.append,
+    )
+    assert frames_done == sorted(frames_done)
+    assert frames_done[-1] == 2 * sum(LENGTHS)
+    assert np.array_equal(there.features, here.features)
+    assert there.left_out == here.left_out
+    assert [left.episode_id for left in there.left_out] == ["4"]
+    assert entries(tmp_path / "there") == entries(tmp_path / "here")
+    assert reports[1].num_encoded == reports[0].num_encoded
+    assert not any(record.levelno > logging.WARNING for record in caplog.records)
