@@ -221,6 +221,21 @@ def test_the_horizon_of_a_method_with_its_own_numbers():
     assert filled.for_horizon(9) == filled
 
 
+def test_a_batch_of_our_method_has_no_more_frames_than_there_are():
+    numbers = hyperparameters()
+    sizes = [
+        numbers.for_horizon(50, frames).of("lambda-returns").batch_size
+        for frames in (3, 100, 512, 9_999)
+    ]
+    assert sizes == [32, 100, 512, 512]
+    assert numbers.for_horizon(50, 100).of("liveness").batch_size == 512
+    given = hyperparameters(batch_size=256).for_horizon(50, 100)
+    assert given.of("lambda-returns").batch_size == 256
+    assert numbers.for_horizon(50, 9_999).noted(["lambda-returns"]) == numbers.for_horizon(
+        50
+    ).noted(["lambda-returns"])
+
+
 def test_names_and_methods_that_are_none_are_refused():
     with pytest.raises(GoalwardError, match="^no hyper-parameter lambda-returns.depth, size; ther"):
         hyperparameters(**{"size": 3, "lambda-returns.depth": 4, "width": 3})

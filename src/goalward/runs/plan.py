@@ -148,7 +148,7 @@ def plan_evaluation(
     proprioception = rollouts.proprioception.shape[1]
     num_features = _num_features(rollouts, outlook, given, proprioception)
     frames = planning_frames(rollouts)
-    numbers = numbers_of(config).for_horizon(frames.horizon)
+    numbers = numbers_of(config).for_horizon(frames.horizon, frames.num_frames)
     subsets = {fold.name: fold.training for fold in asked_folds(rollouts, config)}
     asked = asked_runs(
         frames, config.methods, config.seeds, numbers, subsets=subsets, per_task=config.per_task

@@ -174,18 +174,24 @@ class Hyperparameters:
     def num_batches(self) -> int:
         return -(-self.num_steps // self.gradient_steps_per_batch)
 
-    def for_horizon(self, horizon: int) -> "Hyperparameters":
+    def for_horizon(self, horizon: int, num_frames: int | None = None) -> "Hyperparameters":
         """The same with every None replaced by what suits episodes of at most `horizon` steps.
 
         discount       1 - 1.75 / horizon      the paper's 0.993 at its time-out of 250
         td_discount    1 - 1 / horizon         the paper's 0.995 at its time-out of 200
         td_normaliser  horizon                 mc_normaliser  2 * horizon
+
+        Where there are fewer frames (`num_frames`) than a batch has, `lambda-returns` draws no more
+        than there are, unless its batches were given: drawing a frame twice teaches nothing.
         """
         horizon = max(horizon, 4)
         apart = {
             method: {**own, **self.of(method)._missing(horizon)}
             for method, own in self.apart.items()
         }
+        own = apart.get(_WITHOUT_REPLAY, {})
+        if num_frames is not None and own and "batch_size" not in own:
+            own["batch_size"] = min(self.batch_size, max(num_frames, _LEAST_BATCH))
         return replace(self, **self._missing(horizon), apart=apart)
 
     def _missing(self, horizon: int) -> dict[str, Any]:
@@ -242,6 +248,9 @@ def _fits(value: object, default: object) -> bool:
 
 
 ANCHOR_FRAMES = ("all", "success")
+# Draws all frames alike; the paper's methods keep the paper's batches, whatever the data.
+_WITHOUT_REPLAY = "lambda-returns"
+_LEAST_BATCH = 32
 
 _KNOWN_TO_0_1_0 = frozenset(
     {

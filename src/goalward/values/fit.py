@@ -72,7 +72,7 @@ def fit(
     if not chosen_methods or not chosen_seeds:
         raise GoalwardError("give at least one method and one seed")
     frames = training_frames(rollouts)
-    numbers = hyperparameters(preset, **overrides).for_horizon(frames.horizon)
+    numbers = hyperparameters(preset, **overrides).for_horizon(frames.horizon, frames.num_frames)
     # With the rounds that these numbers ask for, no two stages may share a name either.
     stages_by_name(known.values(), numbers)
     asked_for = asked_runs(
