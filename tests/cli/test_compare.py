@@ -60,7 +60,8 @@ def test_many_policies_and_tasks(tmp_path, capsys):
     ]
     with speaking_of_flags():
         output = words(capsys, *paths).out
-    assert output.count("is better than") == 3
+    assert "p58 is better than all 2 others." in output
+    assert output.count("is better than") == 4
     assert "(Holm)" in output
     assert "p-values: for all 3 pairs at once, by Holm." in output
     assert "and 8 more tasks (--all-tasks lists them, and the JSON)" in output
@@ -77,6 +78,9 @@ def test_json_for_machines(tmp_path, capsys):
     assert found["pairs"][0]["difference"] == pytest.approx(0.15)
     assert found["pairs"][0]["watched"]["num_pairs"] == 20
     assert found["horizon"] == 100
+    # One that is settled, too: every number of it is one that JSON knows.
+    c = write_policy(tmp_path / "c.csv", 2, 20)
+    assert json.loads(words(capsys, b, c, "--json").out)["pairs"][0]["watched"]["stands"] is True
 
 
 def test_files(tmp_path, capsys):

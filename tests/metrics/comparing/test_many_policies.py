@@ -58,7 +58,8 @@ def test_fifty_policies_in_seconds():
     assert len(shown) == 15
     assert all(best in (pair.first, pair.second) for pair in shown)
     document = comparison_document(found, most_pairs=15)
-    assert len(document.paragraphs("answer")) == 15
+    # And one that says which is the best.
+    assert len(document.paragraphs("answer")) == 16
 
 
 def test_tests_of_many_sizes_at_once_are_each_as_if_alone():

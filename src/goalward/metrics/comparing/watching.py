@@ -53,7 +53,7 @@ def watched_test(meeting: Meeting, level: float, alpha: float) -> WatchedTest:
         settled_for=None if at is None else names[for_second],
         turned_at=turned,
         stands=at is not None
-        and seen.log_e_value[-1] >= -np.log(alpha)
+        and bool(seen.log_e_value[-1] >= -np.log(alpha))
         and now_ahead == for_second,
         interval=(-1.0, 1.0),
     )

@@ -46,8 +46,11 @@ def comparison_figure(comparison: Comparison, curves: Mapping[str, SuccessCurve]
         with_rates = not comparison.scores_only
         with_scores = comparison.scores is not None
         parts = with_rates + with_scores + (comparison.posterior is not None) + bool(curves)
-        figure = Figure(figsize=(1.5 + 4.5 * parts, height), layout="constrained")
-        axes = figure.subplots(1, parts, squeeze=False)[0]
+        # Two parts beside each other leave letters large enough to read.
+        columns, rows = min(parts, 2), (parts + 1) // 2
+        size = (1.5 + 4.5 * columns, height * rows)
+        figure = Figure(figsize=size, layout="constrained")
+        axes = [figure.add_subplot(rows, columns, part + 1) for part in range(parts)]
         if with_rates:
             _draw_rates(axes[0], ordered, looks, shown, comparison)
         if comparison.scores is not None:

@@ -70,7 +70,7 @@ def page_of(document: Document, names: Sequence[str], panels: Sequence[str], fil
         (
             _HEAD.format(title=title, names=escape(" · ".join(names))),
             f'<p class="overline">{title}</p>',
-            f'<h1 class="headline">{escape(plain_text(headline))}</h1>',
+            f'<h1 class="headline">{shown(plain_text(headline).rstrip(":"))}</h1>',
             f'<div class="verdicts">{html_of([*said, *rest])}</div>',
             *panels,
             f'<footer>The same numbers: <a href="{files}.json">{files}.json</a>, '
@@ -90,6 +90,11 @@ def panel(section: Section, above: str = "") -> str:
 def figure(address: str, words: str, *, narrow: bool = False) -> str:
     name = "figure narrow" if narrow else "figure"
     return f'<figure class="{name}"><img src="{quote(address)}" alt="{escape(words)}"></figure>'
+
+
+def shown(text: str) -> str:
+    """Text as HTML; no line ends between a number and its per cent."""
+    return escape(text).replace(" %", "\u00a0%")
 
 
 def html_of(blocks: Sequence[Block]) -> str:
@@ -115,7 +120,7 @@ def _table(table: Table) -> str:
     )
     rows = "".join(
         "<tr>"
-        + "".join(f"<td>{escape(text)}</td>" for text in (name, *(c.plain() for c in row)))
+        + "".join(f"<td>{shown(text)}</td>" for text in (name, *(c.plain() for c in row)))
         + "</tr>"
         for name, row in table.rows
     )
@@ -128,6 +133,6 @@ def _table(table: Table) -> str:
 
 def _spans(words: Spans) -> str:
     return "".join(
-        f"<{tag}>{escape(span.text)}</{tag}>" if (tag := _TAGS[span.style]) else escape(span.text)
+        f"<{tag}>{shown(span.text)}</{tag}>" if (tag := _TAGS[span.style]) else shown(span.text)
         for span in words
     )

@@ -63,8 +63,10 @@ def comparison_document(
 
 
 def _answers(comparison: Comparison, most_pairs: int | None) -> list[Block]:
-    """What pairs come to by their successes."""
+    """What pairs come to by their successes; of more than two policies first which is the best."""
     answers: list[Block] = []
+    if len(comparison.policies) > 2:
+        answers.append(paragraph(strong(_best_of_many(comparison)), role="answer"))
     for pair in shown_pairs(comparison, most_pairs):
         first, *others = verdict(pair, comparison)
         rest = "".join(f" {sentence}" for sentence in others)
@@ -79,6 +81,22 @@ def _answers(comparison: Comparison, most_pairs: int | None) -> list[Block]:
             )
         )
     return answers
+
+
+def _best_of_many(comparison: Comparison) -> str:
+    """Which of several policies is the best, or which may be."""
+    best = comparison.best_first[0]
+    beaten = {_other(pair, best.policy) for pair in comparison.pairs if pair.better == best.policy}
+    others = [p.policy for p in comparison.best_first[1:] if p.policy not in beaten]
+    if not others:
+        return f"{best.policy} is better than all {len(beaten)} others."
+    listed = ", ".join(others[:4]) + (f" and {len(others) - 4} more" * (len(others) > 4))
+    start = f"{best.policy} has the highest success rate, {percent(best.rate, True)}"
+    if not beaten:
+        return f"{start}, and cannot be told from {listed}."
+    return (
+        f"{start}; it is better than {len(beaten)} of the others, and cannot be told from {listed}."
+    )
 
 
 def shown_pairs(comparison: Comparison, most: int | None) -> Sequence[PairComparison]:
