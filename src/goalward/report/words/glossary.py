@@ -58,14 +58,14 @@ GLOSSARY: dict[str, dict[str, str]] = {
         "no skill": "What somebody gets who knows nothing.",
         "AUROC": "How often a frame of a success looks nearer to the goal than a frame of another "
         "episode: 1 is always, 0.5 is a coin.",
-        "calibration": "Whether chances are right: of the frames with a chance of 70 %, 70 % should "
-        "succeed in time.",
+        "calibration": "Whether chances are right: of the frames with a chance of 70 %, 70 % "
+        "should succeed in time.",
         "reliability": "How far chances and what came of them are apart. Less is better.",
         "sharpness": "How far chances are from saying the same of every frame. More is better.",
-        "Brier score": "The mean squared error of chances. Less is better; always saying the overall "
-        "share is what it has to beat.",
-        "truth": "What a frame is really worth: a simulator was put back into it and the policy ran "
-        "on, many times.",
+        "Brier score": "The mean squared error of chances. Less is better; always saying the "
+        "overall share is what it has to beat.",
+        "truth": "What a frame is really worth: a simulator was put back into it and the policy "
+        "ran on, many times.",
         "contradicted": "Values whose claims the truth of some frames shows to be wrong.",
     },
 }

@@ -1,0 +1,133 @@
+"""Several runs on one page: answers, curves and episodes beside each other."""
+
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from urllib.parse import urlencode
+
+from goalward.errors import GoalwardError
+from goalward.files import check_folder, write_text
+from goalward.locks import alone_in
+from goalward.report.figures.scores import save_figure
+from goalward.report.figures.several_runs import runs_figure
+from goalward.report.pages import document_page
+from goalward.report.pages.assets import INDEX
+from goalward.report.pages.comparison_page import links_to
+from goalward.report.words.rendering import markdown
+from goalward.report.words.several_runs import named_runs, runs_document
+from goalward.report.words.tables import Table
+from goalward.rollouts.episode import Outcome
+from goalward.runs.run import Run
+
+_NAME = "runs"
+# A page is read by people; a report of its own has them all.
+_MOST_EPISODES = 500
+_WORDS = {Outcome.SUCCESS: "success", Outcome.TIME_OUT: "time-out", Outcome.FAILURE: "failure"}
+_CURVES = (
+    "Left: success rates with their intervals, in the order given. Middle: how many episodes have "
+    "succeeded after so many steps. Right: the mean value of all episodes, frame by frame; an "
+    "episode that has ended keeps its last value, a success the goal's."
+)
+
+
+def write_runs_page(runs: Sequence[Run], folder: Path) -> Path:
+    """Write index.html, runs.json, .md, .png and .svg, and say which file to open.
+
+    Episodes link to the runs' own reports, where those are there.
+    """
+    if len(runs) < 2:
+        raise GoalwardError("one run has a report of its own: several are wanted here")
+    check_folder(folder)
+    named = named_runs(runs)
+    with alone_in(folder):
+        document = runs_document(named)
+        write_text(folder / f"{_NAME}.md", markdown(document))
+        rows = {
+            name: {column: cell.plain() for column, cell in zip(table.columns, cells, strict=True)}
+            for table in document.sections[1].blocks
+            if isinstance(table, Table)
+            for name, cells in table.rows
+        }
+        write_text(folder / f"{_NAME}.json", json.dumps(rows, indent=2) + "\n")
+        save_figure(runs_figure(named), folder / _NAME)
+        reports = links_to({name: run.folder.path for name, run in named.items()}, folder)
+        panels = [
+            document_page.panel(document.sections[1]),
+            _curves(),
+            _episodes(named, reports),
+        ]
+        page = document_page.page_of(document, list(named), panels, _NAME)
+        return document_page.write_page(page, folder)
+
+
+def _curves() -> str:
+    drawn = document_page.figure(f"{_NAME}.svg", "rates, successes by steps, values by frames")
+    return (
+        f'<section class="panel"><h2>Rates and curves</h2><p class="how">{escape(_CURVES)}</p>'
+        f"{drawn}</section>"
+    )
+
+
+# ---- episodes -----------------------------------------------------------------------------------
+
+
+def _episodes(runs: Mapping[str, Run], reports: Mapping[str, str]) -> str:
+    links = "".join(
+        f'<a class="small-button" href="{escape(report)}/{INDEX}">{escape(name)}</a>'
+        for name, report in reports.items()
+    )
+    parts = ['<section class="panel"><h2>Episodes</h2>']
+    if links:
+        parts.append(f'<p class="how">The reports of single runs.</p><p class="links">{links}</p>')
+    table = _table(runs, reports)
+    if table:
+        parts.append(
+            "<h3>Episodes of the same name</h3>"
+            '<p class="how">Those that ended unlike come first. Whether they also began alike only '
+            f"who recorded them can say.</p>{table}"
+        )
+    return "".join(parts) + "</section>"
+
+
+def _table(runs: Mapping[str, Run], reports: Mapping[str, str]) -> str:
+    """Episodes down, runs across; only those that several runs have."""
+    outcomes = {
+        name: {(episode.task, episode.id): episode.outcome for episode in run.episodes}
+        for name, run in runs.items()
+    }
+    counts: dict[tuple[str, str], int] = {}
+    for own in outcomes.values():
+        for key in own:
+            counts[key] = counts.get(key, 0) + 1
+    shared = [key for key, count in counts.items() if count > 1]
+    shared.sort(key=lambda key: len({own[key] for own in outcomes.values() if key in own}) == 1)
+    if not shared:
+        return ""
+    several_tasks = len({task for task, _ in shared}) > 1
+    rows = "".join(
+        f'<tr><th scope="row"><bdi>{escape(f"{task}, {episode}" if several_tasks else episode)}'
+        "</bdi></th>"
+        + "".join(
+            _cell(episode, outcomes[name].get((task, episode)), reports.get(name)) for name in runs
+        )
+        + "</tr>"
+        for task, episode in shared[:_MOST_EPISODES]
+    )
+    head = "".join(f'<th scope="col"><bdi>{escape(name)}</bdi></th>' for name in ("episode", *runs))
+    more = len(shared) - _MOST_EPISODES
+    note = f'<p class="note">{more:,} more are not listed.</p>' if more > 0 else ""
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Episodes">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{note}"
+    )
+
+
+def _cell(episode: str, outcome: Outcome | None, report: str | None) -> str:
+    if outcome is None:
+        return "<td></td>"
+    mark = f'<span class="badge {outcome}">{_WORDS[outcome]}</span>'
+    if report is None:
+        return f"<td>{mark}</td>"
+    address = f"{report}/{INDEX}#episode?{urlencode({'id': episode})}"
+    return f'<td><a href="{escape(address)}">{mark}</a></td>'
