@@ -161,6 +161,36 @@ def cloned(
     )
 
 
+class Nothing:
+    """What a worker needs that learns: all it takes is in the piece."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Clone:
+    """A policy learned from the weights beside its file, and written there."""
+
+    recorded: Path
+    path: Path
+    seed: int
+    num_steps: int
+
+    @property
+    def kept(self) -> Path:
+        return Path(f"{self.path}.npz")
+
+    def do(self, _: Nothing, /) -> None:
+        torch.set_num_threads(1)
+        weights = np.load(f"{self.path}_weights.npy")
+        with np.load(self.recorded, allow_pickle=False) as stored:
+            num = len(weights)
+            rows = np.concatenate([stored["proprioception"][:num], stored["state"][:num]], axis=1)
+            actions = stored["action"][:num].astype(np.float64)
+            ends = stored["episode_ends"]
+        seen = with_the_one_before(rows.astype(np.float32).astype(np.float64), ends[ends <= num])
+        layers = cloned(seen, actions, weights, seed=self.seed, num_steps=self.num_steps)
+        layers.write(self.kept)
+
+
 def choices(run: goalward.Run, place: Path, seed: int) -> Mapping[str, Array]:
     """What each policy learns from: a weight for every frame."""
 
@@ -214,7 +244,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=200, help="recorded ones to learn from")
     parser.add_argument("--fresh", type=int, default=200, help="episodes that each policy acts in")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=4000, help="gradient steps of a policy")
+    parser.add_argument("--steps", type=int, default=2000, help="gradient steps of a policy")
     parser.add_argument("--effort", default="quick")
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
@@ -251,25 +281,21 @@ def learned(options: argparse.Namespace) -> dict[tuple[str, int], tuple[Layers, 
     """The policies by choice and seed, and how many frames each learned from; kept on disk."""
     file = options.folder / f"{options.world}_train.npz"
     rollouts, _ = recorded(file, options.episodes)
-    assert rollouts.features is not None
-    seen = with_the_one_before(rollouts.features.astype(np.float64), rollouts.episode_ends)
-    with np.load(file, allow_pickle=False) as stored:
-        actions = stored["action"][: len(seen)].astype(np.float64)
     run = goalward.evaluate(
         rollouts, options.out / "run", effort=options.effort, report=False, progress=False
     )
     print(trust_words(run.trust), flush=True)
-    policies: dict[tuple[str, int], tuple[Layers, int]] = {}
+    wanted: dict[Clone, tuple[str, int]] = {}
     for seed in range(options.seeds):
         for number, (name, weights) in enumerate(choices(run, options.out, seed).items()):
-            kept = options.out / f"policy_{number}_{seed}.npz"
-            if kept.is_file():
-                layers = Layers.read(kept)
-            else:
-                layers = cloned(seen, actions, weights, seed=seed, num_steps=options.steps)
-                layers.write(kept)
-            policies[name, seed] = layers, int((weights > 0).sum())
-    return policies
+            path = options.out / f"policy_{number}_{seed}"
+            np.save(f"{path}_weights.npy", weights)
+            wanted[Clone(file, path, seed, options.steps)] = name, int((weights > 0).sum())
+    with LocalExecutor(Nothing, options.workers) as workers:
+        missing = [job for job in wanted if not job.kept.is_file()]
+        for job, _ in workers.results(iter(missing)):
+            print(f"learned: {wanted[job][0]}" if isinstance(job, Clone) else "", flush=True)
+    return {(name, job.seed): (Layers.read(job.kept), n) for job, (name, n) in wanted.items()}
 
 
 if __name__ == "__main__":
