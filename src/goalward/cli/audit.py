@@ -61,6 +61,7 @@ def audit_command(
     if top < 1:
         raise GoalwardError(f"--top must be at least 1, got {top}")
     from goalward.report.audit_files import findings_csv
+    from goalward.report.pages.marks import refresh_marks
     from goalward.report.words.audit import audit_document
     from goalward.report.words.rendering import print_document
     from goalward.run_folder import RunFolder
@@ -77,3 +78,5 @@ def audit_command(
         print_document(document, output_console())
     if folder is not None:
         say(f"findings, a list of labels and frames to look at: {folder}")
+    if found.method and out is None and (page := refresh_marks(RunFolder(Path(path)))) is not None:
+        say(f"marked in the report: {page}#episodes?marked=audit")

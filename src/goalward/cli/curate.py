@@ -73,6 +73,7 @@ def curate_command(
         Go by the values though the run itself does not trust them.
     """
     from goalward.exports.curating.curate import DEFAULT_RULES
+    from goalward.report.pages.marks import refresh_marks
     from goalward.run_folder import RunFolder
 
     rules = DEFAULT_RULES if drop is None else () if drop == ("none",) else drop
@@ -91,6 +92,8 @@ def curate_command(
     for note in found.notes:
         say(f"note: {note}")
     say(f"written: {folder} (episodes.csv, stretches.csv, effect.csv, weights.parquet)")
+    if out is None and (page := refresh_marks(RunFolder(run))) is not None:
+        say(f"marked in the report: {page}#episodes")
     say(f"next: {folder / 'commands.sh'}")
 
 

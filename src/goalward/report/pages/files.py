@@ -24,6 +24,7 @@ from goalward.report.pages.episodes import (
     table_rows,
 )
 from goalward.report.pages.front import front_page
+from goalward.report.pages.marks import write_marks
 from goalward.report.pages.media import (
     EpisodeMedia,
     remove_unused,
@@ -156,6 +157,7 @@ class _Site:
         if not is_same:
             self._write_run()
         write_assets(self.folder)
+        write_marks(self.run.folder, self.folder)
         for file in (self.folder / "data" / "episodes").glob("*.js"):
             is_number = _EPISODE_FILE.fullmatch(file.name) is not None
             if is_number and int(file.stem) >= len(self.run.episodes):

@@ -4,6 +4,8 @@ import shutil
 
 import pytest
 
+from goalward.report.pages.scripts import write_script
+
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 
 
@@ -185,6 +187,42 @@ def test_filters_narrow_and_are_in_the_address(demo_report, open_report):
     assert ids(page) == late
     page.fill("input[type=number]", "1000")
     assert "No episode is like that" in page.inner_text(".empty")
+
+
+def test_marks_of_audit_and_curate_are_columns_a_filter_and_reasons(
+    demo_report, open_report, tmp_path
+):
+    report = tmp_path / "report"
+    shutil.copytree(demo_report.parent, report)
+    reader = open_report(report / "index.html")
+    page = reader.open("#episodes")
+    assert page.locator("label:has-text('Marked')").count() == 0
+    first, second, third = ids(page)[:3]
+    found = {"sure": 66, "frame": 7, "words": "<b>called</b> a success"}
+    curated = {"decision": "part", "kept": 9, "reasons": ["stalls", "after-goal"]}
+    marks = {"audit": {second: [found]}, "curation": {first: curated}}
+    write_script(report / "data" / "marks.js", "marks", marks)
+    page.reload()
+    page.click("button.sort[data-key=audit]")
+    assert ids(page)[0] == second
+    assert column(page, "To look at")[0] == "66 % sure"
+    page.select_option("label:has-text('Marked') select", "part")
+    assert ids(page) == [first]
+    assert column(page, "Curated") == ["part"]
+    page.select_option("label:has-text('Marked') select", "audit")
+    page.click("table.episodes tbody tr >> nth=0")
+    page.wait_for_selector(".cursor-label")
+    assert "look at it, 66 % sure" in page.inner_text(".episode-head")
+    assert "<b>called</b> a success" in page.inner_text(".episode-head")
+    assert "frame=7" in reader.address
+    page = reader.open(f"#episode?id={first}")
+    page.wait_for_selector(".cursor-label")
+    head = page.inner_text(".episode-head")
+    assert "part" in head
+    assert "frames kept; dropped by stalls, after-goal" in head
+    page = reader.open(f"#episode?id={third}")
+    page.wait_for_selector(".cursor-label")
+    assert "kept" not in page.inner_text(".episode-head")
 
 
 def test_back_returns_to_the_table_as_it_was(demo_report, open_report):

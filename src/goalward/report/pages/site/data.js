@@ -9,6 +9,8 @@
   function receive(kind, content) {
     if (kind === "run") {
       goalward.run = content;
+    } else if (kind === "marks") {
+      goalward.marked = content;
     } else {
       const episode = unpacked(content);
       kept.set(content.position, episode);

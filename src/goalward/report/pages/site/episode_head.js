@@ -38,6 +38,7 @@
         ]),
       ]),
       goalward.notes.line(row),
+      ...goalward.marks.lines(row),
     ]);
   }
 

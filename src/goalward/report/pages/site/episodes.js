@@ -125,7 +125,7 @@
   function header(column, state) {
     const sorted = state.sort === column.key;
     const desc = sorted && goalward.filters.isDescending(state, column);
-    const isText = ["id", "task", "outcome", "notes"].includes(column.key);
+    const isText = ["id", "task", "outcome", "notes", "audit", "curation"].includes(column.key);
     return build(`th${isText ? "" : ".number"}`, { scope: "col", "aria-sort": sorted ? (desc ? "descending" : "ascending") : "none" },
       build("button.sort", {
         type: "button",
@@ -171,6 +171,10 @@
         return build("td.outcome", told, W.badge(row.outcome));
       case "notes":
         return build("td.notes", told, goalward.notes.marks(goalward.notes.of(row.id)));
+      case "audit":
+        return build("td.notes", told, goalward.marks.auditCell(row.id));
+      case "curation":
+        return build("td.notes", told, goalward.marks.curationCell(row));
       case "events":
         return build("td.number.event-counts", told, eventCounts(row.events));
       case "disagreement":

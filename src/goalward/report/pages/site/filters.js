@@ -19,12 +19,15 @@
     { key: "disagreement", name: "Seeds disagree", unit: "sd of value", of: (row) => row.disagreement, desc: true, about: "how far the values of the seeds (−1 to 1) lie apart on average; a large one is a guess" },
     { key: "events", name: "Events", of: (row) => row.events.reduce((a, b) => a + b, 0), desc: true, about: "what the value saw: setbacks, recoveries, stalls, points of no return" },
     { key: "notes", name: "Notes", of: (row) => goalward.notes.words(row.id) || null, desc: false, about: "what somebody noted of it: tags, notes, a label that is wrong" },
+    { key: "audit", name: "To look at", unit: "% sure", of: (row) => goalward.marks.sure(row.id), desc: true, about: "how sure goalward audit is that somebody should look at it" },
+    { key: "curation", name: "Curated", of: (row) => goalward.marks.decision(row.id), desc: false, about: "what goalward curate keeps of it to learn from" },
   ];
 
   function columns() {
     const run = goalward.run;
     return COLUMNS.filter(({ key }) =>
-      (key !== "task" || run.front.tasks.length > 1) && (key !== "disagreement" || run.front.num_seeds > 1) && (key !== "notes" || goalward.notes.hasAny()));
+      (key !== "task" || run.front.tasks.length > 1) && (key !== "disagreement" || run.front.num_seeds > 1) && (key !== "notes" || goalward.notes.hasAny())
+      && (!["audit", "curation"].includes(key) || goalward.marks.has(key)));
   }
 
   // The positions of the episodes to show, in order.
@@ -40,7 +43,7 @@
       if (state.held && (state.held === "yes") !== row.held_out) return false;
       if (kind >= 0 && !row.events[kind]) return false;
       if (!Number.isNaN(least) && !(row.setback >= least)) return false;
-      if (!hasNoted(row, state)) return false;
+      if (!hasNoted(row, state) || !goalward.marks.fits(row, state)) return false;
       if (!wanted) return true;
       if (goalward.notes.words(row.id).toLowerCase().includes(wanted)) return true;
       return row.id.toLowerCase().includes(wanted) || goalward.run.front.tasks[row.task].name.toLowerCase().includes(wanted);
@@ -62,7 +65,7 @@
 
   // Where to start in an episode: at what the table is sorted by.
   function startFrame(row, { sort }) {
-    const frame = { setback: row.setback_frame, stall: row.stall_frame }[sort];
+    const frame = { setback: row.setback_frame, stall: row.stall_frame, audit: goalward.marks.frame(row.id) }[sort];
     return W.known(frame) ? frame : undefined;
   }
 
@@ -79,7 +82,7 @@
 
   // ---- the controls -------------------------------------------------------------------------
 
-  const KEYS = ["outcome", "task", "held", "event", "setback", "noted", "q"];
+  const KEYS = ["outcome", "task", "held", "event", "setback", "noted", "marked", "q"];
 
   function select(label, key, choices, change) {
     const state = goalward.route.state();
@@ -134,6 +137,7 @@
         goalward.notes.hasAny()
           ? select("Noted", "noted", [["", "all"], ["any", "something"], ["wrong", "wrong label"], ...goalward.notes.tagsInUse().map((tag) => [`tag:${tag}`, goalward.shortened(tag)])], change)
           : null,
+        goalward.marks.choices().length ? select("Marked", "marked", goalward.marks.choices(), change) : null,
         KEYS.some((key) => state[key])
           ? build("button.small-button.reset", { type: "button", onclick: () => change(Object.fromEntries(KEYS.map((key) => [key, null]))) }, "Clear filters")
           : null,

@@ -1,0 +1,83 @@
+"""What an audit and a curation said of episodes, in the report of the run."""
+
+import json
+import os
+
+import pytest
+
+import goalward
+from exports.conftest import told_run
+from exports.curating.conftest import EPISODES
+from goalward.cli.app import app
+from goalward.metrics.auditing.audit import Audit, AuditedEpisode, Finding, FindingKind
+from goalward.report.pages.marks import refresh_marks, write_marks
+from goalward.rollouts.episode import Outcome
+from goalward.run_folder import RunFolder
+
+
+@pytest.fixture
+def run(tmp_path) -> RunFolder:
+    return RunFolder(told_run(tmp_path / "run", None, EPISODES))
+
+
+def audited(run):
+    found = Finding("2", FindingKind.LOOKED_DONE, 0.66, Outcome.TIME_OUT, (40, 90), looked=0.9)
+    episodes = (AuditedEpisode("2", Outcome.TIME_OUT, 121),)
+    audit = Audit("policy", (found,), episodes, "liveness", 6)
+    goalward.write_audit(audit, run.audit, progress=False)
+
+
+def marks_in(folder):
+    text = (folder / "data" / "marks.js").read_text()
+    return json.loads(text.split('goalward.receive("marks",', 1)[1].rsplit(");\n", 1)[0])
+
+
+def test_without_them_there_are_no_marks(run, tmp_path):
+    write_marks(run, tmp_path / "report")
+    assert marks_in(tmp_path / "report") == {"audit": {}, "curation": {}}
+
+
+def test_findings_and_decisions_with_their_reasons(run, tmp_path):
+    audited(run)
+    goalward.curate(run.path)
+    write_marks(run, tmp_path / "report")
+    marks = marks_in(tmp_path / "report")
+    words = "called a time-out, but looked done: success within 6 steps 90 % likely at frame 40"
+    assert marks["audit"] == {"2": [{"sure": 66, "frame": 40, "words": words}]}
+    assert marks["curation"]["0"] == {"decision": "part", "kept": 80, "reasons": ["after-goal"]}
+    assert marks["curation"]["5"] == {"decision": "keep", "kept": 41, "reasons": []}
+    assert len(marks["curation"]) == 6
+
+
+def test_what_was_said_of_other_values_is_not_shown(run, tmp_path):
+    audited(run)
+    goalward.curate(run.path)
+    later = run.curation.stat().st_mtime + 10
+    os.utime(run.values, (later, later))
+    write_marks(run, tmp_path / "report")
+    assert marks_in(tmp_path / "report") == {"audit": {}, "curation": {}}
+
+
+def test_files_that_somebody_spoiled_are_left_aside_with_a_word(run, tmp_path, caplog):
+    audited(run)
+    goalward.curate(run.path)
+    (run.audit / "audit.json").write_text("{")
+    (run.curation / "episodes.csv").write_text("a,b\n1,2\n")
+    write_marks(run, tmp_path / "report")
+    assert marks_in(tmp_path / "report") == {"audit": {}, "curation": {}}
+    assert "no marks of the audit" in caplog.text
+    assert "is no list of a curation" in caplog.text
+
+
+def test_a_report_that_is_there_is_marked_by_the_command_and_no_other_is_made(run, capsys):
+    assert refresh_marks(run) is None
+    assert not run.report.exists()
+    goalward.write_report(run.path, videos=False, progress=False)
+    before = (run.report / "data" / "run.js").read_bytes()
+    app(["curate", str(run.path), "--drop", "not-success"], result_action="return_value")
+    assert marks_in(run.report)["curation"]["2"]["decision"] == "drop"
+    assert (run.report / "data" / "run.js").read_bytes() == before
+    told = capsys.readouterr().err
+    assert f"marked in the report: {run.report / 'index.html'}#episodes" in told
+    app(["audit", str(run.path)], result_action="return_value")
+    assert "#episodes?marked=audit" in capsys.readouterr().err
