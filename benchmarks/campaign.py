@@ -40,13 +40,14 @@ class Attacks(Protocol):
     def attack(self, number: int, draws: np.random.Generator) -> Tried: ...
 
 
-# Of each part what makes its tries, and how many attacks there are in a whole campaign.
-PARTS: dict[str, tuple[Callable[[Path], Attacks], int]] = {
-    "kills": (Kills, 300),
-    "flips": (Flips, 1000),
-    "mutations": (Mutations, 2000),
-    "together": (Together, 60),
-    "full-disk": (FullDisk, 60),
+# Of each part what makes its tries, in a folder and so many of them, and how many attacks there are
+# in a whole campaign.
+PARTS: dict[str, tuple[Callable[[Path, int], Attacks], int]] = {
+    "kills": (lambda place, wanted: Kills(place), 300),
+    "flips": (lambda place, wanted: Flips(place), 1000),
+    "mutations": (lambda place, wanted: Mutations(place), 2000),
+    "together": (lambda place, wanted: Together(place), 60),
+    "full-disk": (lambda place, wanted: FullDisk(place), 60),
     "soak": (Soak, NUM_EVALUATIONS),
 }
 
@@ -71,7 +72,7 @@ def _run(part: str, folder: Path, until: float, arguments: argparse.Namespace) -
     results = Results(folder, part)
     place = folder / part
     place.mkdir(exist_ok=True)
-    attacks = make(place)
+    attacks = make(place, wanted)
     if arguments.only is not None:
         print(attacks.attack(arguments.only, _draws(arguments.seed, part, arguments.only)))
         return

@@ -13,8 +13,8 @@ from attacks.small_files import emptied, write_small_features
 
 PART = "soak"
 NUM_EVALUATIONS = 200
-# Caches fill in the first ones: fonts, figures, compiled regular expressions.
-_SETTLED = 60
+# Caches fill in the first of them: fonts, figures, compiled regular expressions.
+_SETTLED = 0.3
 _LOOK_EVERY = 10
 _MOST_MIB = 16.0
 _NUM_KINDS = 4
@@ -23,13 +23,17 @@ _NUM_KINDS = 4
 class Soak:
     """The part of the campaign that goes on and on."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, num_evaluations: int = NUM_EVALUATIONS) -> None:
         self._place = folder / "try"
+        self._num_evaluations = num_evaluations
 
     def attack(self, number: int, draws: np.random.Generator) -> Tried:
         emptied(self._place)
         found = self._place / "found.json"
-        ended = in_fork(lambda: _evaluate_often(self._place, found), self._place, limit_s=3600)
+        often = self._num_evaluations
+        ended = in_fork(
+            lambda: _evaluate_often(self._place, often, found), self._place, limit_s=3600
+        )
         outcome, note = Outcome.TRACEBACK, ended.err[-400:]
         if ended.is_hang:
             outcome = Outcome.HANG
@@ -42,11 +46,12 @@ class Soak:
             outcome=outcome,
             note=note,
             peak_mib=ended.peak_mib,
-            num_attacks=NUM_EVALUATIONS,
+            cpu_s=ended.cpu_s,
+            num_attacks=often,
         )
 
 
-def _evaluate_often(place: Path, found: Path) -> None:
+def _evaluate_often(place: Path, often: int, found: Path) -> None:
     import psutil
 
     import goalward
@@ -56,7 +61,7 @@ def _evaluate_often(place: Path, found: Path) -> None:
     process = psutil.Process()
     looks: list[tuple[int, float, int, int]] = []
     values: dict[int, set[str]] = {}
-    for index in range(NUM_EVALUATIONS):
+    for index in range(often):
         kind = index % _NUM_KINDS
         run = goalward.evaluate(
             place / f"features{kind}.npz",
@@ -74,7 +79,7 @@ def _evaluate_often(place: Path, found: Path) -> None:
         digest = hashlib.sha256(run.values.steps_to_goal.tobytes()).hexdigest()
         values.setdefault(kind, set()).add(digest)
         goalward.open_run(run.folder.path).export("csv")
-        if index % _LOOK_EVERY == _LOOK_EVERY - 1:
+        if index % _LOOK_EVERY == _LOOK_EVERY - 1 or index == often - 1:
             gc.collect()
             resident = process.memory_info().rss / 2**20
             num_open = process.num_fds()
@@ -84,7 +89,7 @@ def _evaluate_often(place: Path, found: Path) -> None:
 
 
 def _judged(found: dict[str, list]) -> tuple[Outcome, str]:
-    settled = [look for look in found["looks"] if look[0] >= _SETTLED]
+    settled = [look for look in found["looks"] if look[0] >= _SETTLED * found["looks"][-1][0]]
     first, last = settled[0], settled[-1]
     note = (
         f"after {first[0]} and {last[0]}: {first[1]:.1f} and {last[1]:.1f} MiB, "
