@@ -55,6 +55,12 @@ VERBS: dict[str, Sequence[str] | Callable[[], None]] = {
     "sheet": ("sheet", "run", "0", "--cameras", ""),
     "compare": ("compare", "run", "run_b"),
     "episodes": ("episodes", "run"),
+    "audit": ("audit", "run"),
+    "curate": ("curate", "run", "--anyway"),
+    "evaluate by its networks": (
+        *("evaluate", "features_b.npz", "--out", "other", "--values", "run"),
+        *("--device", "cpu", "--no-report"),
+    ),
     "open_run": _opened,
     "evaluate, going on": ("evaluate", "features.npz", "--out", "half", *_EVALUATE),
     "fit": ("fit", "features.npz", "--out", "fit", *_FIT),
@@ -71,6 +77,7 @@ VERBS: dict[str, Sequence[str] | Callable[[], None]] = {
 }
 _RUN_READERS = (
     *("evaluate", "predict", "export", "report", "sheet", "compare", "episodes", "open_run"),
+    *("audit", "curate", "evaluate by its networks"),
 )
 
 
@@ -96,7 +103,11 @@ TARGETS = {
         f"run/{name}": Target(f"run/{name}", ("evaluate", "report"), ("run/", "run_b/"))
         for name in ("summary.md", "tables/*", "figures/*")
     },
-    "run/networks/": Target("run/networks/*", ("evaluate", "predict"), ("run/", "run_b/")),
+    "run/networks/": Target(
+        "run/networks/*",
+        ("evaluate", "predict", "evaluate by its networks"),
+        ("run/", "run_b/"),
+    ),
     "half-trained run": Target("half/**/*", ("evaluate, going on",), ("half/", "run/")),
     "fit": Target("fit/*", ("predict by fit", "fit"), ("fit/", "fit_half/")),
     "half-trained fit": Target("fit_half/*", ("fit, going on",), ("fit_half/", "fit/")),

@@ -96,6 +96,22 @@ def test_what_a_run_learned_from_as_a_whole_is_refused(tmp_path):
     assert not (tmp_path / "again").exists()
 
 
+@pytest.mark.parametrize("name", ["networks/nets-0.safetensors", "training_log.csv"])
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda path: path.unlink(), "it is gone"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-9] + bytes(9)), "does not fit"),
+    ],
+)
+def test_damaged_networks_are_named_where_they_lie(learned, tmp_path, name, damage, said):
+    shutil.copytree(learned.folder.path, tmp_path / "run")
+    damage(tmp_path / "run" / name)
+    with pytest.raises(GoalwardError, match=rf"run/{name}: was changed.*{said}.*makes anew"):
+        evaluate(rollouts(10, seed=1), tmp_path / "new", values=tmp_path / "run")
+    assert not (tmp_path / "new").exists()
+
+
 def test_where_what_was_learned_from_is_gone_the_distance_is_not_known(learned, tmp_path, caplog):
     run = evaluate(rollouts(10, seed=1), tmp_path / "new", values=learned.folder.path)
     assert run.familiarity is None

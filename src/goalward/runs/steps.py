@@ -93,6 +93,8 @@ class Steps:
             raise DamagedFile(self._path, "it carries no checksum")
         known = {file: name for name in self._noted for file in self.files(name)}
         for file in files:
+            if file in known and not file.exists():
+                raise DamagedFile(file, "it is gone")
             if file in known and not self._is_as_left(known[file], file):
                 raise DamagedFile(file)
 

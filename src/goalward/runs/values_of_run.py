@@ -23,7 +23,9 @@ from goalward.run_folder import RunFolder
 from goalward.runs.given import Given
 from goalward.runs.held_out import OWN_FOLDS_NAME, folds_of_others
 from goalward.runs.run import Run
+from goalward.runs.steps import Steps
 from goalward.runs.stored import open_run
+from goalward.runs.whole import check_files
 
 _log = logging.getLogger("goalward.runs")
 
@@ -48,6 +50,8 @@ def _check_networks(folder: RunFolder) -> None:
 
     if not is_fitted(folder.networks):
         raise GoalwardError(f"{folder.path}: has no networks (any more) that could judge")
+    # Here, where the command that mends them is known; of a copy nobody would know it.
+    check_files(folder, *Steps(folder.steps).files("networks"))
 
 
 def config_from(source: Run, **own: Any) -> EvaluationConfig:
