@@ -125,6 +125,18 @@ def test_seconds_are_measured_not_constant(monkeypatch) -> None:
     assert plan(rollouts(per_task=10), **SMALL).training_s > 60 * 6 * 0.02
 
 
+def test_frames_that_are_judged_on_the_way_are_planned_too(monkeypatch) -> None:
+    """Ten episodes of 3,000 frames, of which 2 are held out and looked at 12 times and once more."""
+    from goalward.training import outlook
+
+    monkeypatch.setattr(outlook._Sample, "try_steps", lambda *_: (1.0, 10))
+    monkeypatch.setattr(outlook.torch, "get_num_threads", lambda: 1)
+    numbers = SMALL | {"batch_size": 1000}
+    planned = plan(rollouts(per_task=10, lengths=(3000,)), **numbers, seeds=1)
+    assert planned.num_networks == 30
+    assert planned.training_s == pytest.approx(30 * (6 + 0.2 * 30_000 * 13 / 1000 / 3))
+
+
 def test_outcomes_of_the_plan() -> None:
     assert plan(rollouts(per_task=10), **SMALL).outcomes == {
         Outcome.SUCCESS: 5,

@@ -69,6 +69,7 @@ def training_outlook(
             tried[kind] = sample.try_steps(group[:size])
         per_step, parameters = tried[kind]
         steps = own.num_batches * own.gradient_steps_per_batch
+        steps += _steps_of_looks(group[0], own, num_frames)
         seconds += steps * per_step * math.ceil(len(group) / size)
         weight_bytes += 4 * parameters * len(group)
         # Weights, two moments of Adam and the best so far; a chance per frame and run to be drawn.
@@ -79,6 +80,16 @@ def training_outlook(
     num_bytes = _TORCH_BYTES + weight_bytes + largest + tables + 4 * num_frames * inputs
     num_bytes += 4 * num_frames * num_features
     return TrainingOutlook(sum(map(len, groups)), len(groups), seconds, num_bytes)
+
+
+def _steps_of_looks(run: NetRun, numbers: Hyperparameters, num_frames: int) -> float:
+    """What judging its held-out episodes takes, at every look and at the end, in gradient steps.
+
+    Forward alone is a third of a step; few frames take nothing, many as long as the training.
+    """
+    held_out = len(run.held_out) / max(len(run.held_out) + len(run.episodes), 1)
+    judged = held_out * num_frames * (numbers.evaluations + 1)
+    return judged / numbers.batch_size / 3
 
 
 def _num_inputs(numbers: Hyperparameters, num_features: int, tasks: TaskCodes | None) -> int:
