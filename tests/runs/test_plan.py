@@ -126,7 +126,7 @@ def test_seconds_are_measured_not_constant(monkeypatch) -> None:
 
 
 def test_frames_that_are_judged_on_the_way_are_planned_too(monkeypatch) -> None:
-    """Ten episodes of 3,000 frames, of which 2 are held out and looked at 12 times and once more."""
+    """Of ten episodes of 3,000 frames 2 are held out, and looked at 12 times and once more."""
     from goalward.training import outlook
 
     monkeypatch.setattr(outlook._Sample, "try_steps", lambda *_: (1.0, 10))
