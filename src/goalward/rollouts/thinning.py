@@ -119,7 +119,7 @@ class ThinnedFrames:
 
 def camera_looked_at(episode: Episode, camera: str) -> FrameSource:
     """The frames of a camera that are looked at: all of them, or some."""
-    stored = episode.cameras[camera]
+    stored = episode.camera(camera)
     if episode.every == 1:
         return stored
     return ThinnedFrames(stored, tuple(frames_looked_at(episode).tolist()))
