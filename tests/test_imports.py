@@ -16,6 +16,7 @@ ROOM_NUMBER = {
     "embeddings": 2,
     "targets": 3,
     "training": 4,
+    "monitor": 4,
     "values": 5,
     "metrics": 6,
     "runs": 7,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from goalward.exports.curating.curation import Curation
     from goalward.exports.export import export
     from goalward.metrics.auditing.audit import Audit
+    from goalward.monitor.monitor import Monitor
     from goalward.report.audit_files import write_audit
     from goalward.report.comparison_files import write_comparison
     from goalward.report.files import write_summary
@@ -43,6 +44,7 @@ __all__ = [
     "Episode",
     "Fitted",
     "GoalwardError",
+    "Monitor",
     "Outcome",
     "Plan",
     "RolloutError",
@@ -83,6 +85,7 @@ _HOMES = {
     "Episode": "rollouts.episode",
     "Fitted": "values.fitted",
     "GoalwardError": "errors",
+    "Monitor": "monitor.monitor",
     "Outcome": "rollouts.episode",
     "Plan": "runs.plan",
     "RolloutError": "errors",

@@ -17,6 +17,7 @@ from goalward.cli.evaluate import evaluate_command
 from goalward.cli.export import export_command
 from goalward.cli.fit import fit_command
 from goalward.cli.inspect import inspect_command
+from goalward.cli.monitor import monitor_command
 from goalward.cli.predict import predict_command
 from goalward.cli.report import report_command
 from goalward.cli.reproduce import reproduce_command
@@ -73,6 +74,7 @@ _VERBS = {
         "audit": audit_command,
         "curate": curate_command,
         "export": export_command,
+        "monitor": monitor_command,
     },
     "Step by step": {
         "embed": embed_command,

@@ -41,6 +41,7 @@ def export_command(
     data: Path | None = None,
     in_place: Annotated[bool, Parameter(negative=())] = False,
     scale: Literal["value", "steps"] | None = None,
+    false_alarms: float | None = None,
     anyway: Annotated[bool, Parameter(negative=())] = False,
     advantages: AdvantageArguments = AdvantageArguments(),  # noqa: B008 (frozen)
 ) -> None:
@@ -52,6 +53,7 @@ def export_command(
     - `rerun`: a recording per episode, with videos, values and events (needs goalward[rerun])
     - `mp4`: a video per episode, with the curve under it
     - `csv`: a row per frame
+    - `onnx`: a folder that `goalward monitor` runs beside a robot (needs goalward[onnx])
 
     The first three need a LeRobot data set. It is not changed, unless `--in-place` says so; files
     that are changed then have a backup beside them, ending in .goalward.bak.
@@ -64,6 +66,8 @@ def export_command(
     goalward export run --to lerobot-progress --in-place
     goalward export run --to rlinf-advantages --n end --positive above:0 --tag v1
     goalward export run --to mp4 --episodes 3,7
+    # then goalward monitor run/exports/onnx --video a.mp4
+    goalward export run --to onnx
     ```
 
     Parameters
@@ -85,6 +89,8 @@ def export_command(
     scale
         For lerobot-progress: progress is discount^(steps to go) (value, the default) or falls by
         the same amount in each step (steps).
+    false_alarms
+        For onnx: at most this share of successful episodes may have an alarm. Default: 0.05.
     anyway
         Hand values to a trainer though the run itself does not trust them.
     """
@@ -98,6 +104,7 @@ def export_command(
         data=data,
         in_place=in_place,
         scale=scale,
+        false_alarms=false_alarms,
         anyway=anyway,
         **asdict(advantages),
     )

@@ -24,6 +24,7 @@ from goalward.exports.tools import TOOLS, Tool, tools_that_take
 from goalward.exports.written import Written, episode_paths, optimism_note
 from goalward.locks import alone_in
 from goalward.metrics.trust import caution_words, trust_words
+from goalward.monitor.band import DEFAULT_LEVEL, check_level
 from goalward.progress import progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import is_embedded
@@ -48,6 +49,7 @@ def export(
     unit: str | None = None,
     positive: str | None = None,
     tag: str | None = None,
+    false_alarms: float | None = None,
     anyway: bool = False,
     progress: bool = True,
 ) -> Written:
@@ -61,6 +63,7 @@ def export(
     | `rerun` | a recording per episode, with videos, values and events |
     | `mp4` | a video per episode, with the curve under it |
     | `csv` | a row per frame, and the events beside it |
+    | `onnx` | a folder that `goalward.Monitor` runs beside a robot; takes `false_alarms` |
 
     The first three need a LeRobot data set, and `in_place` writes into it. Without `out` the result
     lies in the run's folder, under `exports/`. `method` is the run's first one unless named; csv
@@ -73,7 +76,8 @@ def export(
     if tool is None:
         raise GoalwardError(f"nothing is written for {to!r}, but for {', '.join(TOOLS)}")
     given = {"scale": scale, "n": n, "unit": unit, "positive": positive, "tag": tag}
-    _refuse_unused(to, tool, given | {"in_place": in_place or None})
+    given |= {"in_place": in_place or None, "false_alarms": false_alarms}
+    _refuse_unused(to, tool, given)
     if in_place and out is not None:
         raise GoalwardError(f"give {argument('out')} or {argument('in_place', True)}, not both")
     if tag is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", tag):
@@ -106,6 +110,7 @@ def export(
             n=HINDSIGHT if n is None else n,
             positive=tool.positive if positive is None else positive,
             tag=tag,
+            false_alarms=DEFAULT_LEVEL if false_alarms is None else false_alarms,
             progress=progress,
         )
         written = _WRITERS[to](work)
@@ -148,6 +153,7 @@ class _Export:
     n: int | str
     positive: str
     tag: str | None
+    false_alarms: float
     progress: bool
 
     @property
@@ -231,6 +237,19 @@ class _Export:
                 self.run, rollouts, self._methods[0], self.positions, out=out, on_progress=update
             )
 
+    # ---- for robots --------------------------------------------------------------------------
+
+    def onnx(self) -> Written:
+        check_level(self.false_alarms)
+        if len(self.positions) < len(self.run.episodes):
+            raise GoalwardError(f"{argument('episodes')} means nothing to onnx: it holds no values")
+        out = self._place("onnx")
+        rollouts = self._rollouts()
+        # torch takes seconds to import.
+        from goalward.exports.onnx_monitor import export_onnx
+
+        return export_onnx(self.run, rollouts, self.method, out=out, false_alarms=self.false_alarms)
+
     def _checked_place(self, name: str, suffix: str) -> Path:
         """Where files of episodes go, after a look at whether they can: reading takes minutes."""
         out = self._place(name)
@@ -249,4 +268,5 @@ _WRITERS: Mapping[str, Callable[[_Export], Written]] = {
     "rerun": _Export.rerun,
     "mp4": _Export.mp4,
     "csv": _Export.csv,
+    "onnx": _Export.onnx,
 }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-ToolName = Literal["lerobot-progress", "rlinf-advantages", "evo-rl", "rerun", "mp4", "csv"]
+ToolName = Literal["lerobot-progress", "rlinf-advantages", "evo-rl", "rerun", "mp4", "csv", "onnx"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ TOOLS: Mapping[str, Tool] = {
     "rerun": Tool(all_methods=True),
     "mp4": Tool(),
     "csv": Tool(all_methods=True),
+    "onnx": Tool(takes=("false_alarms",)),
 }
 
 

@@ -1,0 +1,76 @@
+"""The bound on false alarms holds on episodes of the same kind, and bad ones are noticed."""
+
+import numpy as np
+import pytest
+
+from goalward.errors import GoalwardError
+from goalward.monitor.band import Band, band_of, conformal_rank
+
+
+def success(generator):
+    """A value that falls to the goal at a pace of its own, with noise that lasts."""
+    length = int(generator.integers(20, 60))
+    noise = np.cumsum(generator.normal(0, 0.03, length))
+    return np.linspace(0.6, -0.95, length) + noise
+
+
+def test_literal_numbers():
+    """Two curves that agree give the shape, the furthest of the other four its width."""
+    band = band_of([np.array([0.5, 0.0])] * 6, level=0.5)
+    assert band is not None
+    assert band.num_calibration == 4
+    # Smoothed over five frames that repeat the ends: 3 or 2 of the 5 are the first.
+    assert band.centre == pytest.approx((0.3, 0.2))
+    assert band.spread == pytest.approx((0.05, 0.05))
+    assert band.width == pytest.approx(4.0)
+    assert [band.limit(frame) for frame in (0, 1, 99)] == pytest.approx([0.5, 0.4, 0.4])
+
+
+@pytest.mark.parametrize("level", [0.05, 0.2])
+def test_successes_stay_inside_as_often_as_promised(level):
+    """Over many bands and fresh successes each: at most the level, and not far below it."""
+    generator = np.random.default_rng(0)
+    rates = []
+    for seed in range(150):
+        band = band_of([success(generator) for _ in range(60)], level, seed=seed)
+        assert band is not None
+        assert band.level == level
+        fresh = [success(generator) for _ in range(20)]
+        rates.append(np.mean([band.first_alarm(curve) is not None for curve in fresh]))
+    error = np.std(rates) / np.sqrt(len(rates))
+    assert np.mean(rates) < level + 2 * error
+    assert np.mean(rates) > level / 3
+
+
+def test_an_episode_that_stalls_is_noticed():
+    generator = np.random.default_rng(1)
+    band = band_of([success(generator) for _ in range(60)])
+    assert band is not None
+    stalled = np.concatenate([success(generator)[:12], np.full(80, 0.4)])
+    first = band.first_alarm(stalled)
+    assert first is not None
+    assert 12 <= first < 60
+
+
+def test_too_few_for_the_level_give_the_least_there_is():
+    generator = np.random.default_rng(2)
+    band = band_of([success(generator) for _ in range(12)], 0.05)
+    assert band is not None
+    assert band.num_calibration == 9
+    assert band.level == pytest.approx(0.1)
+    assert band.asked == 0.05
+    assert band_of([success(generator) for _ in range(5)]) is None
+
+
+def test_a_share_is_a_share():
+    with pytest.raises(GoalwardError, match=r"^false_alarms=5: must lie between 0 and 1, 0.05 for"):
+        band_of([], 5)
+
+
+def test_ranks():
+    assert [conformal_rank(n, 0.1) for n in (8, 9, 10, 19)] == [None, 9, 10, 18]
+
+
+def test_stored_and_read_back():
+    band = Band((0.1,), (0.2,), 1.0, 0.05, 0.05, 19, True)
+    assert Band.from_dict({**vars(band), "centre": [0.1], "spread": [0.2]}) == band

@@ -1,0 +1,170 @@
+"""`goalward monitor`: a line of JSON per frame, from videos, lines, cameras and messages."""
+
+import base64
+import io
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from rollout_files.videos import write_video
+
+import goalward
+from goalward.cli.console import telling
+from goalward.cli.monitor import monitor_command
+from goalward.errors import GoalwardError, speaking_of_flags
+from goalward.monitor.sources import from_cameras
+from monitor.conftest import drawn_episode
+
+
+@pytest.fixture(autouse=True)
+def as_a_command():
+    with speaking_of_flags(), telling():
+        yield
+
+
+def as_line(episode, number, **more):
+    """A frame as LeRobot's image server sends it, with what the robot knows of itself."""
+    images = {}
+    for name in ("front", "wrist"):
+        stored = io.BytesIO()
+        Image.fromarray(episode.frame(name, number)).save(stored, "PNG")
+        images[name] = base64.b64encode(stored.getvalue()).decode()
+    state = episode.proprioception[number].tolist()
+    return json.dumps({"images": images, "state": state, **more})
+
+
+def told_by(capsys):
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def wanted_of(folder, episode, count, within=None):
+    monitor = goalward.Monitor.load(folder, within=within)
+    return [
+        monitor.step(
+            [episode.frame("front", n), episode.frame("wrist", n)], episode.proprioception[n]
+        ).as_dict()
+        for n in range(count)
+    ]
+
+
+def test_lines(folder, capsys, monkeypatch):
+    episode = drawn_episode(0)
+    lines = [as_line(episode, number, time=number / 10) for number in range(4)]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join([*lines, "", lines[0]])))
+    monitor_command(folder, stdin=True, within=5)
+    wanted = wanted_of(folder, episode, 4, within=5)
+    assert told_by(capsys) == [*wanted, wanted[0]]
+    assert wanted[0]["within"] == 5
+
+
+def test_videos(folder, tmp_path, capsys):
+    episode = drawn_episode(0)
+    paths = []
+    for name in ("front", "wrist"):
+        paths.append(str(tmp_path / f"{name}.mp4"))
+        write_video(Path(paths[-1]), np.stack(list(episode.frames(name))), fps=10)
+    np.save(tmp_path / "state.npy", episode.proprioception)
+    monitor_command(folder, video=tuple(paths), state=tmp_path / "state.npy")
+    told = told_by(capsys)
+    assert [line["frame"] for line in told] == list(range(episode.num_frames))
+    assert all(line["doubts"] == [] for line in told)
+    # Videos are not stored exactly, so neither are values.
+    assert told[0]["value"] == pytest.approx(wanted_of(folder, episode, 1)[0]["value"], abs=0.3)
+    with pytest.raises(GoalwardError, match="2 numbers of proprioception beside the pictures; giv"):
+        monitor_command(folder, video=tuple(paths))
+    with pytest.raises(GoalwardError, match="^1 videos, but this monitor sees 2 cameras, in this"):
+        monitor_command(folder, video=tuple(paths[:1]))
+    np.savetxt(tmp_path / "short.csv", episode.proprioception[:3], delimiter=",")
+    with pytest.raises(GoalwardError, match=r"short.csv: has shape \(3, 2\), the videos have 1"):
+        monitor_command(folder, video=tuple(paths), state=tmp_path / "short.csv")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "^line 1: is no JSON"),
+        ("[1]", "^line 1: is no table of names and values"),
+        ('{"picture": 1}', "^line 1: nothing is known of 'picture', but of images, state, "),
+        ('{"images": {"front": "@"}}', "^line 1: camera front: is no base64"),
+        ('{"images": {"front": "AAAA"}}', "^line 1: camera front: the stored image cannot be dec"),
+        ('{"images": [1]}', "^line 1: images must be a table"),
+        ('{"state": [1, 2], "time": "noon"}', "^line 1: time must be a number of seconds"),
+        ('{"state": [1, 2]}', "^--frames is missing"),
+    ],
+)
+def test_a_line_that_is_no_frame(folder, monkeypatch, line, message):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(line))
+    with pytest.raises(GoalwardError, match=message):
+        monitor_command(folder, stdin=True)
+
+
+def test_one_source_and_no_more(folder):
+    for given in ({}, {"stdin": True, "zmq": "tcp://localhost:1"}):
+        with pytest.raises(GoalwardError, match="^give one of --video, --stdin, --camera, --zmq$"):
+            monitor_command(folder, **given)
+    with pytest.raises(GoalwardError, match="^--state goes with --video$"):
+        monitor_command(folder, stdin=True, state=Path("x.npy"))
+
+
+def test_what_is_not_installed_is_told(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    monkeypatch.setitem(sys.modules, "zmq", None)
+    with pytest.raises(GoalwardError, match="^--camera needs OpenCV: pip install"):
+        monitor_command(folder, camera=("0", "1"))
+    with pytest.raises(GoalwardError, match="^--zmq needs pyzmq: pip install "):
+        monitor_command(folder, zmq="tcp://localhost:1")
+
+
+def test_messages_of_a_publisher(folder):
+    zmq = pytest.importorskip("zmq")
+    episode = drawn_episode(0)
+    with zmq.Context() as context, context.socket(zmq.PUB) as socket:
+        socket.setsockopt(zmq.LINGER, 0)
+        port = socket.bind_to_random_port("tcp://127.0.0.1")
+        command = [sys.executable, "-c", "from goalward.cli import main; main()", "monitor"]
+        command += [str(folder), "--zmq", f"tcp://127.0.0.1:{port}"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
+            assert watching.stdout is not None
+            line = ""
+            first = as_line(episode, 0, reset=True)
+            while not line:
+                socket.send_string(first)
+                ready = _readable(watching.stdout)
+                line = watching.stdout.readline() if ready else ""
+            watching.kill()
+    assert json.loads(line) == wanted_of(folder, episode, 1)[0]
+
+
+def _readable(stream):
+    import select
+
+    return bool(select.select([stream], [], [], 0.2)[0])
+
+
+def test_cameras_of_this_machine(folder):
+    pytest.importorskip("cv2")
+    with pytest.raises(GoalwardError, match="^1 cameras, but this monitor sees 2: observation"):
+        monitor_command(folder, camera=("0",))
+    with pytest.raises(GoalwardError, match="2 numbers of proprioception too, which cameras do"):
+        monitor_command(folder, camera=("0", "1"))
+
+
+def test_a_camera_gives_what_its_pictures_give(folder, tmp_path):
+    """A file stands in for a camera: OpenCV opens both alike."""
+    pytest.importorskip("cv2")
+    pictures = np.stack(list(drawn_episode(0).frames("front")))
+    path = write_video(tmp_path / "front.mp4", pictures, fps=10)
+    settings = goalward.Monitor.load(folder).settings
+    alone = replace(settings, cameras=settings.cameras[:1], num_state=0, fps=None)
+    frames = [message.frames[0] for message in from_cameras(alone, [str(path)])]
+    assert len(frames) == len(pictures)
+    # Red is red: OpenCV's own order is blue, green, red.
+    assert np.abs(np.stack(frames).astype(int) - pictures).mean() < 20
+    missing = str(tmp_path / "none.mp4")
+    with pytest.raises(GoalwardError, match="none.mp4: cannot be opened$"):
+        next(from_cameras(alone, [missing]))
