@@ -40,8 +40,8 @@ def curate_command(
 
     You see what is left of every task and outcome. Written are episodes.csv (keep, part or drop,
     and why), stretches.csv, effect.csv, weights.parquet (index, weight of every frame) and
-    commands.sh with what to type next. The data set is not changed. Where it was measured (one task,
-    docs/curating.md), weights by advantage made a better policy; dropping alone did not.
+    commands.sh with what to type next. The data set is not changed. Where it was measured (one
+    task, docs/curating.md), weights by advantage made a better policy; dropping alone did not.
 
     Examples:
 
