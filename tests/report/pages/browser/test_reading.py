@@ -1,5 +1,6 @@
 """A reader who is new, in doubt, without a mouse, without all files, or with a bad link."""
 
+import re
 import shutil
 
 TABLET = {"viewport": {"width": 768, "height": 1024}, "has_touch": True, "is_mobile": True}
@@ -266,3 +267,16 @@ def test_a_video_that_was_deleted_is_told(demo_report, open_report, tmp_path):
         "Number(document.querySelector('.curve-slider').getAttribute('aria-valuenow')) > 6"
     )
     assert only_missing_files(reader)
+
+
+def test_the_front_page_is_two_sheets_of_paper_and_back_on_the_screen(demo_report, open_report):
+    reader = open_report(demo_report)
+    page = reader.open()
+    reader.until("document.documentElement.dataset.charts === 'drawn'")
+    before = page.eval_on_selector_all(".plot .main-svg", "all => all.map(s => s.clientWidth)")
+    sheets = page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", sheets)) == 2
+    reader.until(
+        "[...document.querySelectorAll('.plot .main-svg')].map(s => s.clientWidth).join()"
+        f" === '{','.join(map(str, before))}'"
+    )

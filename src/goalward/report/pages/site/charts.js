@@ -66,5 +66,21 @@
     document.documentElement.dataset.charts = "drawn";
   }
 
+  // ---- on paper: as wide as half a sheet, and back ------------------------------------------
+
+  const PAPER = { width: 320, height: 170, autosize: false };
+
+  function shrinkAll() {
+    for (const { place, draw } of drawings) {
+      if (!place.isConnected || !place.classList.contains("js-plotly-plot")) continue;
+      const [traces, extra] = draw();
+      const drawn = layout(extra, PAPER.height);
+      window.Plotly.react(place, traces, { ...drawn, ...PAPER, font: { ...drawn.font, size: 9 } }, { staticPlot: true });
+    }
+  }
+
+  window.addEventListener("beforeprint", shrinkAll);
+  window.addEventListener("afterprint", () => library && drawAll());
+
   goalward.charts = { figure, plain, css, colour, drawAll };
 })();

@@ -33,7 +33,7 @@
         goalward.overview.explained(`${W.counted(seeds, "seed")} per method`, SEEDS),
         "; ", goalward.overview.explained("95 % intervals", `They hold what seeds and episodes leave open: ${SEEDS}, and ${EPISODES}`), " in the table.",
       ]),
-      bars,
+      bars ? build("div.bars", {}, bars) : null,
       build("div.chart-pair", {}, [scatter, goalward.calibration()]),
       goalward.overview.inWords(blocks),
       scoreTable(),

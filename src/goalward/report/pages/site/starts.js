@@ -9,7 +9,7 @@
     const open = ([position]) => goalward.route.go(goalward.route.toEpisode(goalward.run.episodes[position].id));
     return goalward.overview.panel("By start", goalward.charts.figure("Where episodes began, and how they ended", 380,
       `Every dot is an episode, at the two numbers of its first frame's state that differ most between episodes (${found.names.join(" and ")}). What the state does not hold, the objects perhaps, is not in this picture. A dot opens its episode.`,
-      () => draw(found), open));
+      () => draw(found), open), { class: "panel starts" });
   }
 
   function draw(found) {

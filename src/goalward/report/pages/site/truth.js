@@ -15,9 +15,9 @@
         scatter("Said at the time, and true", "now", "Every dot is a frame whose truth a simulator measured by running on from it; on the dashed line the value is right, above it too pessimistic. −1 is at the goal, 1 is never. A dot opens its frame."),
         scatter("Said in hindsight, and true", "hindsight", "The same for the value that knows how the recording went on."),
       ] : []),
-      goalward.charts.figure("Mean error of the values", 300,
+      build("div.truth-errors", {}, goalward.charts.figure("Mean error of the values", 300,
         "Lower is better. Bars: how far values are from the true ones; error bars: 95 % intervals; grey: what a perfect prediction would show, as the truth is sampled.",
-        drawErrors),
+        drawErrors)),
       goalward.overview.inWords(section.blocks),
     ]);
   }
