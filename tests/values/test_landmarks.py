@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize, special
 
 from goalward.rollouts.endings import Endings
-from goalward.values.chances import ChanceTable
+from goalward.values.chances import ChanceTable, read_chances
 from goalward.values.landmarks import held_against_outcomes, landmarks, log_odds_step, moved
 
 
@@ -101,3 +101,15 @@ def test_episodes_too_short_for_a_landmark_move_nothing(frames):
     after = held_against_outcomes(chances, endings, np.ones(len(frames), dtype=bool))
     assert ((after.within > 0) | (chances.within == 0)).all()
     assert (after.within <= chances.within).all()
+
+
+def test_how_far_chances_were_moved_is_kept_on_disk(tmp_path):
+    """Whoever asks the same networks later, a monitor, must move what they say as far."""
+    endings = Endings(np.cumsum([21] * 8), np.array([20, -1] * 4))
+    said = table(endings, np.full(168, 0.8))
+    told = held_against_outcomes(said, endings, np.ones(8, dtype=bool))
+    told.write(tmp_path / "chances.parquet")
+    (step,) = read_chances(tmp_path / "chances.parquet").moved_by
+    assert step < 0
+    assert told.within == pytest.approx(moved(said.within, step))
+    assert said.moved_by == ()

@@ -101,4 +101,5 @@ def with_scores_chances(chances: ChanceTable, values: ValueTable) -> ChanceTable
         methods=(*chances.methods, *new),
         within=np.concatenate([chances.within, theirs.within]),
         at_end=np.concatenate([chances.at_end, ends]),
+        moved_by=(*chances.moved_by, *(0.0 for _ in new)) if chances.moved_by else (),
     )

@@ -58,6 +58,9 @@ class ChanceTable:
     `at_end` (methods, seeds, members, episodes, points) is what every single network says at the
     last frame of every episode; NaN where an episode was judged by fewer networks than others.
 
+    `moved_by` (methods,) is how far the log-odds of a method were moved after its networks spoke
+    (`goalward.values.landmarks`); empty: as networks say it.
+
     A method that says nothing but a value has no chance to give. For it P is the share of its
     seeds whose steps to the goal are no more than n: not a chance, but kept, so that what methods
     claim can be compared.
@@ -79,6 +82,7 @@ class ChanceTable:
     num_steps: IndexArray
     within: npt.NDArray[np.float32]
     at_end: npt.NDArray[np.float32]
+    moved_by: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         points = len(self.num_steps)
@@ -179,6 +183,7 @@ class ChanceTable:
             "seeds": num_seeds,
             "members": num_members,
             "furthest": int(self.num_steps[-1]),
+            "moved_by": self.moved_by,
         }
         table = pa.table(columns)
         return table.replace_schema_metadata({_METADATA_KEY: json.dumps(told).encode()})
@@ -235,6 +240,7 @@ def _from_arrow(table: pa.Table, told: dict[str, Any]) -> ChanceTable:
         num_steps=num_steps,
         within=within,
         at_end=np.moveaxis(ends, 1, 3),
+        moved_by=tuple(float(step) for step in told.get("moved_by", ())),
     )
 
 

@@ -106,7 +106,9 @@ def held_against_outcomes(
     within, at_end = chances.within.copy(), chances.at_end.copy()
     asked = np.zeros(chances.num_frames)
     asked[found.frame] = found.num_steps
+    steps: list[float] = []
     for index, method in enumerate(chances.methods):
         step = log_odds_step(chances.within_steps(method, asked)[found.frame], found.came)
         within[index], at_end[index] = moved(within[index], step), moved(at_end[index], step)
-    return replace(chances, within=within, at_end=at_end)
+        steps.append(step)
+    return replace(chances, within=within, at_end=at_end, moved_by=tuple(steps))
