@@ -203,7 +203,7 @@ def scores(num: int, rng: np.random.Generator) -> Iterator[Row]:
                 ]
                 for side in totals
             ]
-            found = score_difference_by_task(*sides, weights)
+            found = score_difference_by_task(sides[0], sides[1], weights)
             yield "Gaffke, difference by task", case, holds(found, 0.0)
             found = mean_by_task(sides[0], weights)
             yield "Gaffke, mean by task", case, holds(found, float((weights * means).sum()))

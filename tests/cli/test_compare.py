@@ -78,9 +78,13 @@ def test_json_for_machines(tmp_path, capsys):
     assert found["pairs"][0]["difference"] == pytest.approx(0.15)
     assert found["pairs"][0]["watched"]["num_pairs"] == 20
     assert found["horizon"] == 100
-    # One that is settled, too: every number of it is one that JSON knows.
-    c = write_policy(tmp_path / "c.csv", 2, 20)
-    assert json.loads(words(capsys, b, c, "--json").out)["pairs"][0]["watched"]["stands"] is True
+    # One that was settled and is no longer: every number of it is one that JSON knows.
+    first, second = [1] * 10 + [0, 1, 0] * 12, [0] * 10 + [1, 0, 1] * 12
+    for name, won in (("c", first), ("d", second)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["success", *map(str, won)]))
+    found = json.loads(words(capsys, tmp_path / "c.csv", tmp_path / "d.csv", "--json").out)
+    watched = found["pairs"][0]["watched"]
+    assert (watched["settled_at"], watched["stands"]) == (8, False)
 
 
 def test_files(tmp_path, capsys):
