@@ -121,6 +121,9 @@ def test_a_shell_runs_the_commands_and_lerobot_hears_what_to_delete(folder, data
     text = (folder / "commands.sh").read_text()
     assert str(folder / "weights.parquet") in text
     assert "7 frames of 1 episodes are not in it" in text
+    splits = '{"kept": [0, 1, 5, 6], "dropped": [2, 4]}'
+    assert f"#     --operation.type split --operation.splits '{splits}'" in text
+    assert f"#     goalward export {folder.parent} --to lerobot-progress" in text
 
 
 def test_where_no_episode_goes_nothing_is_deleted(run_folder, tmp_path):

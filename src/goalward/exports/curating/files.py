@@ -74,7 +74,7 @@ def write_curation(
     }
     with written_whole(folder / WEIGHTS) as temporary:
         write_parquet(weight_table(curation, run, frames), temporary, made_with)
-    write_text(folder / COMMANDS, commands(curation, frames, folder))
+    write_text(folder / COMMANDS, commands(curation, run.folder.path, frames, folder))
 
 
 def weight_table(curation: Curation, run: Run, frames: LeRobotFrames | None) -> pa.Table:
@@ -102,10 +102,13 @@ def weight_table(curation: Curation, run: Run, frames: LeRobotFrames | None) -> 
     )
 
 
-def commands(curation: Curation, frames: LeRobotFrames | None, folder: Path) -> str:
+def commands(
+    curation: Curation, run_folder: Path, frames: LeRobotFrames | None, folder: Path
+) -> str:
     """What to type next, as a script with reasons; of a LeRobot data set with its tools."""
     # In a comment, where a line break would begin a command.
     episodes, weights = (_in_a_line(folder.absolute() / name) for name in (EPISODES, WEIGHTS))
+    run = _in_a_line(Path(shlex.quote(str(run_folder.absolute()))))
     lines = [_FIRST_LINE]
     if frames is None:
         lines += [
@@ -115,7 +118,8 @@ def commands(curation: Curation, frames: LeRobotFrames | None, folder: Path) -> 
         return "\n".join([*lines, ""])
     dropped = curation.ids(Decision.DROP)
     if dropped:
-        lines += ["", *_deletion(frames, dropped)]
+        kept = curation.ids(Decision.KEEP, Decision.PART)
+        lines += ["", *_deletion(frames, dropped), *_split(kept, dropped)]
     lines += [
         "",
         "# Parts of episodes cannot be deleted there. weights.parquet has the weight of every",
@@ -123,6 +127,11 @@ def commands(curation: Curation, frames: LeRobotFrames | None, folder: Path) -> 
         "#     torch.utils.data.WeightedRandomSampler(weights, num_samples=len(weights))",
         "# A policy that predicts chunks of actions learns from the frame where a chunk begins.",
         f"#     {weights}",
+    ]
+    exports = ("lerobot-progress", "rlinf-advantages", "evo-rl")
+    lines += [
+        "# Values and advantages of every frame, for trainers that weigh by themselves:",
+        *(f"#     goalward export {run} --to {name}" for name in exports),
     ]
     num_episodes, num_frames = frames.without_values
     if num_frames:
@@ -154,6 +163,14 @@ def _deletion(frames: LeRobotFrames, dropped: tuple[str, ...]) -> list[str]:
         f"    --new_root {shlex.quote(f'{name}_curated')} \\",
         "    --operation.type delete_episodes \\",
         f"    --operation.episode_indices {shlex.quote(numbers)}",
+    ]
+
+
+def _split(kept: tuple[str, ...], dropped: tuple[str, ...]) -> list[str]:
+    splits = f'{{"kept": [{", ".join(kept)}], "dropped": [{", ".join(dropped)}]}}'
+    return [
+        "# Or both as data sets of their own, in place of the last two lines:",
+        f"#     --operation.type split --operation.splits {shlex.quote(splits)}",
     ]
 
 
