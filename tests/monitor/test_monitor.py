@@ -10,6 +10,7 @@ import pytest
 import goalward
 from goalward.errors import GoalwardError
 from goalward.monitor.folder import read_folder
+from goalward.targets.log_odds import moved
 from goalward.values.fitted import load
 from goalward.values.hindsight import with_hindsight
 from monitor.conftest import drawn_episode, small_run
@@ -19,14 +20,16 @@ FRONT, WRIST = "observation.images.front", "observation.images.wrist"
 
 
 def predicted(run, rollouts=None):
-    """Value and chances of every frame by all networks of a run, as `goalward predict` has them."""
+    """Value and chances of every frame by all networks of a run, moved as far as the run did."""
     rollouts = run.rollouts if rollouts is None else rollouts
     fitted = load(run.folder.path)
     table = fitted.predict(rollouts)
     table = with_hindsight(table, rollouts.endings, fitted.numbers.discount, 0.98)
     horizon = np.array([0, run.scores.standard_horizon, 10**6])
     chances = fitted.chance_table(rollouts, horizon)
-    return table.common_values(METHOD).mean(axis=0), chances.within[0]
+    (step,) = run.chances.moved_by
+    assert abs(step) > 0.01
+    return table.common_values(METHOD).mean(axis=0), moved(chances.within[0], step)
 
 
 def watched(monitor, episode):

@@ -5,8 +5,9 @@ import pytest
 from scipy import optimize, special
 
 from goalward.rollouts.endings import Endings
+from goalward.targets.log_odds import moved
 from goalward.values.chances import ChanceTable, read_chances
-from goalward.values.landmarks import held_against_outcomes, landmarks, log_odds_step, moved
+from goalward.values.landmarks import held_against_outcomes, landmarks, log_odds_step
 
 
 def table(endings, chance, tasks=None):

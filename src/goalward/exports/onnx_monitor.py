@@ -88,6 +88,7 @@ def export_onnx(
         tasks=tuple(dict.fromkeys(episode.task for episode in run.episodes)),
         heads=heads,
         band=band,
+        chance_step=_chance_step(run, chosen.name),
         notes=(*frame.notes, *_band_notes(band, false_alarms)),
     )
     write_folder(out, settings, _lens_arrays(first), files)
@@ -96,6 +97,12 @@ def export_onnx(
         f"`goalward monitor {out} --video a.mp4`, or in Python goalward.Monitor.load({str(out)!r})",
         settings.notes,
     )
+
+
+def _chance_step(run: Run, method: str) -> float:
+    """How far the run moved what the networks of this method say: a monitor moves it as far."""
+    moved_by = run.chances.moved_by
+    return moved_by[run.chances.methods.index(method)] if moved_by else 0.0
 
 
 # ---- what a frame is ----------------------------------------------------------------------------

@@ -54,7 +54,8 @@ class MonitorSettings:
     `resize` are the arguments of `Resize` or, with a `shortest_edge`, of `ResizeAndCrop`. A frame
     is `num_given` features where a run was given features instead of cameras. `edges` are the bins
     of steps of the hazards, `fit_discount` the discount that values were learned with, `discount`
-    the one that they are told on. `heads` names a file by task; the task "" stands for all.
+    the one that they are told on; `chance_step` is how far chances move, in log-odds, as those of
+    the run were. `heads` names a file by task; the task "" stands for all.
     """
 
     goalward: str
@@ -76,6 +77,7 @@ class MonitorSettings:
     tasks: tuple[str, ...]
     heads: Mapping[str, str]
     band: Band | None
+    chance_step: float = 0.0
     notes: tuple[str, ...] = ()
 
     @property

@@ -21,6 +21,7 @@ from goalward.monitor.sessions import Session
 from goalward.monitor.watchfulness import Watchfulness
 from goalward.rollouts.frames import Image
 from goalward.targets.liveness import liveness_value, steps_to_goal
+from goalward.targets.log_odds import moved
 from goalward.targets.survival import success_probability, survival_value
 
 Pictures = Mapping[str, Image] | Sequence[Image] | Image
@@ -185,7 +186,8 @@ class Monitor:
 
     def _chance(self, logits: FloatArray, num_steps: float) -> float:
         said = success_probability(logits, self._edges, num_steps)
-        return float(np.clip(said.mean(), 0.0, 1.0))
+        mean = np.clip(said.mean(keepdims=True), 0.0, 1.0)
+        return float(moved(mean, self.settings.chance_step)[0])
 
 
 def _chosen_task(settings: MonitorSettings, folder: Path, task: str | None) -> str:

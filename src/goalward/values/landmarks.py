@@ -16,6 +16,7 @@ import numpy as np
 from scipy import special
 
 from goalward.rollouts.endings import BoolArray, Endings, FloatArray, IndexArray
+from goalward.targets.log_odds import moved
 from goalward.values.chances import ChanceTable
 
 # Of the shortest clock of a task.
@@ -82,16 +83,6 @@ def log_odds_step(chance: FloatArray, came: BoolArray) -> float:
         slope = _WEIGHT * float((moved - came).sum()) + _HELD_BACK * step
         step -= slope / (_WEIGHT * float((moved * (1 - moved)).sum()) + _HELD_BACK)
     return step
-
-
-def moved(chance: np.ndarray, step: float) -> np.ndarray:
-    """Chances with a step of their log-odds; none and certainty stay what they are.
-
-    >>> moved(np.array([0.0, 0.5, 1.0]), -np.log(3)).round(2).tolist()
-    [0.0, 0.25, 1.0]
-    """
-    times = np.exp(step)
-    return (chance * times / (1 - chance + chance * times)).astype(chance.dtype)
 
 
 def held_against_outcomes(
