@@ -20,6 +20,8 @@ from goalward.errors import GoalwardError
 
 # Enough for everything that is asked for honestly; a file that lies about its size meets this.
 MOST_ADDRESS_SPACE = 12 << 30
+# While a fork is made ready: what comes too early comes first thing.
+HELD_BACK = (signal.SIGINT, signal.SIGTERM)
 _FILE_EVENTS = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate")
 
 
@@ -129,6 +131,11 @@ def goalward_command(arguments: Sequence[str], drawing: bool = False) -> None:
     if not drawing:
         _draw_nothing()
     sys.argv = ["goalward", *arguments]
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_BACK)
+    except KeyboardInterrupt:
+        # Before the command began.
+        sys.exit(130)
     main()
 
 

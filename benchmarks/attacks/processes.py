@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from attacks.children import Stop, environment, goalward_command, in_child, printed_at
+from attacks.children import HELD_BACK, Stop, environment, goalward_command, in_child, printed_at
 
 TESTS = Path(__file__).resolve().parent.parent.parent / "tests"
 # On a machine that others use too, a command may rightly take longer: `limit_to`.
@@ -137,9 +137,11 @@ class Started:
 
 
 def _forked(work: Callable[[], object], place: Path, stop: Stop | None, name: str) -> int:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
     process = os.fork()
     if process == 0:
         in_child(work, place, stop, name)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return process
 
 

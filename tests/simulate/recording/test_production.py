@@ -239,6 +239,26 @@ def test_stopped_just_before_the_end_it_goes_on(undisturbed, tmp_path, monkeypat
     assert contents(data_set) == contents(undisturbed)
 
 
+@pytest.mark.parametrize("flip", [0.5, 0.98])
+def test_what_is_damaged_while_it_is_stopped_is_made_again(
+    undisturbed, tmp_path, monkeypatch, flip
+):
+    data_set = SimulatedDataSet(tmp_path / "stopped")
+    with monkeypatch.context() as sabotage:
+        sabotage.setattr(LeRobotWriter, "info", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            simulate(Plan.of("ball", **ASKED), data_set, num_workers=1)
+    attempts = sorted(data_set.attempts_folder.glob("number_*.npz"))
+    videos = sorted(data_set.path.glob("videos/*/*/*.mp4"))
+    for path in (attempts[0], attempts[1], videos[0], videos[-1]):
+        content = bytearray(path.read_bytes())
+        content[int(flip * len(content))] ^= 4
+        path.write_bytes(content)
+    videos[1].write_bytes(videos[1].read_bytes()[:100])
+    simulate(Plan.of("ball", **ASKED), data_set, num_workers=1)
+    assert contents(data_set) == contents(undisturbed)
+
+
 def test_a_finished_data_set_is_left_alone(undisturbed, monkeypatch):
     monkeypatch.setattr(production, "executor_on", None)
     before = contents(undisturbed)

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from goalward.checksums import sha256_of
+from goalward.files import written_whole
 from goalward.rollouts.video.writer import VideoWriter
 from goalward.simulate.recording.data_set import Plan
 from goalward.simulate.recording.episode_video import PictureColours, picture_colours
@@ -100,7 +102,10 @@ class SimulateEpisode:
 
 @dataclass(frozen=True)
 class DrawEpisode:
-    """Makes the videos that are not there yet; gives the colours in all of them by camera."""
+    """Makes the videos that are not there yet; gives the colours in all of them by camera.
+
+    A video counts as there if it is as it was drawn, by a note beside the traces of the episodes.
+    """
 
     episode_index: int
     plan: Plan
@@ -116,10 +121,26 @@ class DrawEpisode:
         return tuple(self.video_files.values())
 
     def do(self, simulator: Simulator, /) -> dict[str, PictureColours]:
-        missing = {name: path for name, path in self.video_files.items() if not path.is_file()}
+        missing = {
+            camera: path
+            for camera, path in self.video_files.items()
+            if not path.is_file() or sha256_of(path) != self._noted(camera)
+        }
         if missing:
             self._draw(simulator, missing)
+        for camera, path in missing.items():
+            with written_whole(self._note(camera)) as temporary:
+                temporary.write_text(sha256_of(path), encoding="ascii")
         return {camera: picture_colours(path) for camera, path in self.video_files.items()}
+
+    def _note(self, camera: str) -> Path:
+        return self.trace_file.parent / f"drawn_{self.episode_index:06d}_{camera}.sha256"
+
+    def _noted(self, camera: str) -> str:
+        try:
+            return self._note(camera).read_text(encoding="ascii")
+        except (OSError, ValueError):
+            return ""
 
     def _draw(self, simulator: Simulator, video_files: Mapping[str, Path]) -> None:
         cameras = simulator.cameras(self.plan.size)

@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goalward.checksums import CHECKSUM_PLACE, check, written_with_checksum
 from goalward.errors import GoalwardError
-from goalward.files import written_whole
 from goalward.seeds import generator
 from goalward.simulate.policies.policy import Policy
 from goalward.simulate.worlds.world import World
@@ -41,22 +42,28 @@ class Trace:
 
     def write(self, path: Path) -> None:
         events = "\n".join(f"{frame} {name}" for frame, name in self.events)
-        with written_whole(path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(
-                file,
-                seed=np.int64(self.seed),
-                success=np.bool_(self.success),
-                snapshots=self.snapshots,
-                memories=_as_bytes("\n".join(self.memories)),
-                actions=self.actions,
-                proprioception=self.proprioception,
-                states=self.states,
-                held=self.held,
-                events=_as_bytes(events),
-            )
+        with written_with_checksum(path) as temporary:
+            with temporary.open("wb") as file:
+                np.savez_compressed(
+                    file,
+                    seed=np.int64(self.seed),
+                    success=np.bool_(self.success),
+                    snapshots=self.snapshots,
+                    memories=_as_bytes("\n".join(self.memories)),
+                    actions=self.actions,
+                    proprioception=self.proprioception,
+                    states=self.states,
+                    held=self.held,
+                    events=_as_bytes(events),
+                )
+            with zipfile.ZipFile(temporary, "a") as archive:
+                archive.comment = CHECKSUM_PLACE.encode()
 
     @classmethod
     def read(cls, path: Path) -> "Trace":
+        if not path.exists():
+            raise GoalwardError(f"{path}: no such file")
+        check(path)
         try:
             with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
                 arrays: dict[str, Any] = dict(stored)
@@ -72,9 +79,7 @@ class Trace:
                 held=arrays["held"],
                 events=tuple((int(frame), name) for frame, name in events),
             )
-        except FileNotFoundError as error:
-            raise GoalwardError(f"{path}: no such file") from error
-        except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise GoalwardError(f"{path}: not a whole trace of an episode ({error})") from error
         lengths = {
             len(part)
