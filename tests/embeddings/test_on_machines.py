@@ -84,7 +84,7 @@ def test_a_share_without_cameras_is_no_work(data_set):
 
 
 def test_workers_are_those_of_a_cluster(data_set):
-    with pytest.raises(GoalwardError, match="num_workers=2: this process encodes with all cores"):
+    with pytest.raises(GoalwardError, match="num_workers=2: this process works with all cores"):
         embed(goalward.read(data_set), small_encoder(), num_workers=2)
 
 

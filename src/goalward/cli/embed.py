@@ -83,12 +83,12 @@ def embed_command(
         Only this share of the clips, as in 3/16; all shares fill one cache, from which the same
         command without it reads. For schedulers without Ray.
     """
-    from goalward.executors.choice import is_local
+    from goalward.executors.choice import Workers
     from goalward.executors.shard import Shard
     from goalward.runs.given import check_apart
     from goalward.runs.inputs import embed_input, embed_share, read_input
 
-    is_local(on)
+    who = Workers(on, workers)
     share = None if shard is None else Shard.of(shard)
     if out is not None:
         check_apart(path, out)
@@ -102,12 +102,11 @@ def embed_command(
     rollouts = read_input(path, vars(reading), {})
     # The reader has left only the cameras that were asked for; none is a choice too.
     options["cameras"] = () if reading.cameras == () else None
-    who = {"on": on, "num_workers": workers}
     if share is not None:
         del options["n_obs_steps"]  # says how rows are made of what the cache holds
-        embed_share(rollouts, share, options, device=device, strict=reading.strict, **who)
+        embed_share(rollouts, share, options, device=device, strict=reading.strict, workers=who)
         return
-    embedded = embed_input(rollouts, options, device=device, strict=reading.strict, **who)
+    embedded = embed_input(rollouts, options, device=device, strict=reading.strict, workers=who)
     if out is not None:
         from goalward.training.feature_file import write_features
 

@@ -37,6 +37,8 @@ def evaluate_command(
     values: Path | None = None,
     policy: str | None = None,
     truth: Path | None = None,
+    on: str = "local",
+    workers: int | None = None,
     plan: Annotated[bool, Parameter(negative=())] = False,
     force: Annotated[bool, Parameter(negative=())] = False,
     replace: Annotated[bool, Parameter(negative=())] = False,
@@ -123,6 +125,12 @@ def evaluate_command(
     truth
         What `goalward truth` measured: the values are compared with it. Default: truth.parquet in
         the folder of the rollouts, if there is one.
+    on
+        Who embeds and trains: local (this process), ray (the cluster of RAY_ADDRESS, or one that
+        is started here), or the address of a Ray cluster (ray://host:10001), whose machines see
+        the rollouts, the cache and the folder of results.
+    workers
+        How many workers of the cluster. Default: as many as it has GPUs, or cores if it has none.
     plan
         Say what would be done, how long it takes and what to mind, and stop.
     force
@@ -164,6 +172,8 @@ def evaluate_command(
         values=values,
         policy=policy,
         truth=truth,
+        on=on,
+        num_workers=workers,
         force=force,
         replace=replace,
         report=report,

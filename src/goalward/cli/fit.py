@@ -23,6 +23,8 @@ def fit_command(
     preset: str = "default",
     per_task: Annotated[bool, Parameter(negative=())] = False,
     device: str | None = None,
+    on: str = "local",
+    workers: int | None = None,
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
 ) -> None:
     """Learn the value of every frame from features and outcomes.
@@ -57,14 +59,21 @@ def fit_command(
         and is told which one it looks at.
     device
         cpu, cuda, ... Default: cuda where there is one.
+    on
+        Who trains: local (this process), ray (the cluster of RAY_ADDRESS, or one that is started
+        here), or the address of a Ray cluster (ray://host:10001), whose machines share the folder.
+    workers
+        How many workers of the cluster. Default: as many as it has GPUs, or cores if it has none.
     set_
         Other values for hyper-parameters, as name=value, separated by commas; `goalward settings`
         lists them.
     """
     # torch takes seconds to import: only commands that need it pay.
+    from goalward.executors.choice import Workers
     from goalward.training.feature_file import read_features
     from goalward.values.fit import fit
 
+    Workers(on, workers)
     rollouts = read_features(features)
     with alone_in(out), training_bar() as update:
         sweep(out)
@@ -75,6 +84,8 @@ def fit_command(
             preset=preset,
             per_task=per_task,
             device=device,
+            on=on,
+            num_workers=workers,
             checkpoint=out,
             on_progress=update,
             **assignments(set_),

@@ -34,6 +34,8 @@ def reproduce_command(
     methods: CommaList = None,
     encoders: CommaList = None,
     device: str | None = None,
+    on: str = "local",
+    workers: int | None = None,
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
 ) -> None:
     """Run a case study of the paper on your rollouts.
@@ -70,18 +72,26 @@ def reproduce_command(
         Separated by commas. Default: the recipe's.
     device
         cpu, cuda, ... Default: cuda where there is one.
+    on
+        Who embeds and trains: local (this process), ray (the cluster of RAY_ADDRESS, or one that
+        is started here), or the address of a Ray cluster (ray://host:10001), whose machines see
+        the rollouts, the cache and the folder of results.
+    workers
+        How many workers of the cluster. Default: as many as it has GPUs, or cores if it has none.
     set_
         Other values for hyper-parameters, as name=value, separated by commas; `goalward settings`
         lists them.
     """
+    from goalward.executors.choice import Workers
     from goalward.experiments.recipe import find_recipe
 
+    who = Workers(on, workers)
     recipe = _with_options(find_recipe(case), seeds, sizes, methods, encoders)
     recipe.check_data(data)
     # torch takes seconds to import: only once there is something to train on.
     from goalward.experiments.reproduce import reproduce
 
-    found = reproduce(recipe, data, out, device=device, **assignments(set_))
+    found = reproduce(recipe, data, out, device=device, workers=who, **assignments(set_))
     _print_results(found, output_console())
     say(f"{recipe.title}: {out}")
 

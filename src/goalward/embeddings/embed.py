@@ -17,7 +17,7 @@ from goalward.embeddings.encoders import DEFAULT_ENCODER, Encoder
 from goalward.embeddings.features import gathered, layout, observation, stacked
 from goalward.embeddings.text_tower import cached_task_vectors
 from goalward.errors import GoalwardError, RolloutError, argument
-from goalward.executors.choice import LOCAL
+from goalward.executors.choice import LOCAL, Workers
 from goalward.executors.shard import Shard
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode
@@ -71,7 +71,8 @@ def embed(
     started = time.monotonic()
     if n_obs_steps < 1:
         raise GoalwardError(f"{argument('n_obs_steps', n_obs_steps)}: must be at least 1")
-    job = EmbedJob.of(rollouts, encoder, cameras, pool, every, batch_size, device, on, num_workers)
+    workers = Workers(on, num_workers)
+    job = EmbedJob.of(rollouts, encoder, cameras, pool, every, batch_size, device, workers)
     rollouts, names = job.rollouts, job.cameras
     size = rollouts.proprioception.shape[1] if proprioception else 0
     num_given = _num_given(rollouts, keep_features)
@@ -122,7 +123,8 @@ def embed_shard(
     A share is the same whatever the others do, and whenever it goes on.
     """
     started = time.monotonic()
-    job = EmbedJob.of(rollouts, encoder, cameras, pool, every, batch_size, device, on, num_workers)
+    workers = Workers(on, num_workers)
+    job = EmbedJob.of(rollouts, encoder, cameras, pool, every, batch_size, device, workers)
     if not job.cameras:
         raise GoalwardError(f"{argument('shard', str(shard))}: without cameras there is no work")
     work = job.work(cache, on_progress)

@@ -11,7 +11,7 @@ from goalward.embeddings.embed_pieces import NamedEncoder, embed_on
 from goalward.embeddings.embed_report import EmbedReport, OnEmbedProgress
 from goalward.embeddings.encoders import Encoder, find_encoder
 from goalward.errors import GoalwardError, argument
-from goalward.executors.choice import RAY, is_local
+from goalward.executors.choice import Workers
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.frames import matching_name
 from goalward.rollouts.thinning import looked_at_every
@@ -33,8 +33,7 @@ class EmbedJob:
     told: NamedEncoder | Encoder
     device: "torch.device | str | None"
     batch_size: int | None
-    on: str
-    num_workers: int | None
+    workers: Workers
 
     @classmethod
     def of(
@@ -46,18 +45,12 @@ class EmbedJob:
         every: int,
         batch_size: int | None,
         device: "torch.device | str | None",
-        on: str,
-        num_workers: int | None,
+        workers: Workers,
     ) -> "EmbedJob":
         if not len(rollouts):
             raise GoalwardError("there are no episodes to embed")
         if batch_size is not None and batch_size < 1:
             raise GoalwardError(f"{argument('batch_size', batch_size)}: must be at least 1")
-        if is_local(on) and num_workers is not None:
-            raise GoalwardError(
-                f"{argument('num_workers', num_workers, flag='workers')}: this process encodes "
-                f"with all cores; workers are those of {argument('on', RAY)}"
-            )
         chosen = find_encoder(encoder, pool=pool) if isinstance(encoder, str) else encoder
         named = isinstance(encoder, str)
         told = NamedEncoder(encoder, pool, chosen.key) if named else chosen
@@ -67,7 +60,7 @@ class EmbedJob:
                 f"{argument('every', every)}: there are no cameras to look at less often"
             )
         seen = looked_at_every(rollouts, every)
-        return cls(seen, chosen, names, told, device, batch_size, on, num_workers)
+        return cls(seen, chosen, names, told, device, batch_size, workers)
 
     @property
     def clips(self) -> list[EpisodeClip]:
@@ -81,15 +74,15 @@ class EmbedJob:
 
     def do(self, work: ClipWork, clips: Sequence[EpisodeClip]) -> None:
         """Find the clips in the cache, or put them there."""
-        if is_local(self.on) or not clips:
+        if self.workers.is_here or not clips:
             work.encode_missing(work.fingerprinted(clips), self._loaded)
             return
         embed_on(
-            self.on,
+            self.workers.on,
             work,
             clips,
             self.told,
-            num_workers=self.num_workers,
+            num_workers=self.workers.num_workers,
             device=None if self.device is None else str(self.device),
             batch_size=self.batch_size,
             read_from=[Path(source.path) for source in self.rollouts.sources],

@@ -1,6 +1,7 @@
 """Who does the pieces, by what a user says: `local`, `ray`, or the address of a cluster."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,6 +24,34 @@ def is_local(on: str) -> bool:
             f"machine), or the address of a cluster ({_RAY_ADDRESS}host:10001)"
         )
     return on == LOCAL
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who does what one process does alone by default, and how many of them there are.
+
+    >>> Workers("local", 4)
+    Traceback (most recent call last):
+    ...
+    goalward.errors.GoalwardError: num_workers=4: this process works with all cores; ...
+    """
+
+    on: str = LOCAL
+    num_workers: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.is_here and self.num_workers is not None:
+            raise GoalwardError(
+                f"{argument('num_workers', self.num_workers, flag='workers')}: this process works "
+                f"with all cores; workers are those of {argument('on', RAY)}"
+            )
+
+    @property
+    def is_here(self) -> bool:
+        return is_local(self.on)
+
+
+HERE = Workers()
 
 
 def executor_on(

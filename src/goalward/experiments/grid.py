@@ -22,6 +22,7 @@ import numpy as np
 from goalward.checksums import DamagedFile
 from goalward.code_version import code_digest
 from goalward.errors import GoalwardError
+from goalward.executors.choice import HERE, Workers
 from goalward.experiments.results import ResultRow, Results, read_results
 from goalward.metrics.scores.card import scorecard
 from goalward.metrics.scores.table import scores_by_seed
@@ -98,6 +99,7 @@ def run_grid(
     folder: Path,
     *,
     device: str | None = None,
+    workers: Workers = HERE,
     on_progress: OnGridProgress | None = None,
     pace: Pace = UNHURRIED,
 ) -> Results:
@@ -124,6 +126,8 @@ def run_grid(
             per_task=True,
             subsets=positions,
             device=device,
+            on=workers.on,
+            num_workers=workers.num_workers,
             checkpoint=networks,
             on_progress=lambda progress, encoder=encoder: report(encoder, progress),
             pace=pace,

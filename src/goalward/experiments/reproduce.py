@@ -9,6 +9,7 @@ from typing import Any
 
 from goalward.embeddings.embed import embed
 from goalward.embeddings.encoders import find_encoder
+from goalward.executors.choice import HERE, Workers
 from goalward.experiments.grid import FeaturesOf, Grid, run_grid
 from goalward.experiments.grid_truth import write_grid_truth
 from goalward.experiments.paper_comparison import (
@@ -48,6 +49,7 @@ def reproduce(
     out: Path,
     *,
     device: str | None = None,
+    workers: Workers = HERE,
     progress: bool = True,
     **overrides: Any,
 ) -> Reproduction:
@@ -55,12 +57,13 @@ def reproduce(
 
     Every method, seed and number of training episodes is trained and scored on the same test
     episodes. Stopped at any moment, the same call goes on where it was. Where the truth of some
-    test frames was measured, all methods are compared with that as well.
+    test frames was measured, all methods are compared with that as well. `workers` of a cluster
+    (`Workers("ray")`) embed and train instead of this process.
     """
     recipe.check_data(data)
     with alone_in(out):
         sweep(out, below=True)
-        return _reproduce(recipe, data, out, device, progress, overrides)
+        return _reproduce(recipe, data, out, device, workers, progress, overrides)
 
 
 def _reproduce(
@@ -68,6 +71,7 @@ def _reproduce(
     data: Path,
     out: Path,
     device: str | None,
+    workers: Workers,
     progress: bool,
     overrides: Mapping[str, Any],
 ) -> Reproduction:
@@ -84,7 +88,8 @@ def _reproduce(
     _check_encoders(recipe)
     sides = _read_sides(recipe, data, progress)
     truth = _truth_of(recipe, data)
-    results = _run(grid, _features_of(recipe, sides, device, progress), out, device, progress)
+    features_of = _features_of(recipe, sides, device, workers, progress)
+    results = _run(grid, features_of, out, device, workers, progress)
     write_reproduction(out, recipe, grid, results)
     if truth is not None:
         write_grid_truth(out, grid, sides[1], truth)
@@ -105,7 +110,11 @@ def _truth_of(recipe: Recipe, data: Path) -> FrameTruth | None:
 
 
 def _features_of(
-    recipe: Recipe, sides: tuple[Rollouts, Rollouts], device: str | None, progress: bool
+    recipe: Recipe,
+    sides: tuple[Rollouts, Rollouts],
+    device: str | None,
+    workers: Workers,
+    progress: bool,
 ) -> FeaturesOf:
     """Embeds training and test episodes for each encoder that is asked for."""
 
@@ -118,7 +127,8 @@ def _features_of(
         # The reader has left only the cameras that were asked for.
         options = {"encoder": encoder, "pool": recipe.pool, "n_obs_steps": recipe.n_obs_steps}
         train, test = (
-            embed_input(side, options, device=device, progress=progress) for side in sides
+            embed_input(side, options, device=device, workers=workers, progress=progress)
+            for side in sides
         )
         return train, test
 
@@ -143,7 +153,12 @@ def _read_sides(recipe: Recipe, data: Path, progress: bool) -> tuple[Rollouts, R
 
 
 def _run(
-    grid: Grid, features_of: FeaturesOf, out: Path, device: str | None, progress: bool
+    grid: Grid,
+    features_of: FeaturesOf,
+    out: Path,
+    device: str | None,
+    workers: Workers,
+    progress: bool,
 ) -> Results:
     updates: dict[str, OnProgress] = {}
     with ExitStack() as bar:
@@ -163,4 +178,4 @@ def _run(
             updates[encoder](now.steps, now.total_steps)
 
         listener: Callable[[str, TrainingProgress | None], None] = show
-        return run_grid(grid, embedded, out, device=device, on_progress=listener)
+        return run_grid(grid, embedded, out, device=device, workers=workers, on_progress=listener)

@@ -23,6 +23,7 @@ from goalward.config import (
 )
 from goalward.embeddings.encoders import DEFAULT_ENCODER
 from goalward.errors import GoalwardError, argument
+from goalward.executors.choice import LOCAL, Workers
 from goalward.files import check_folder
 from goalward.metrics.truth.frame_truth import FrameTruth, read_truth
 from goalward.metrics.truth.known_frames import known_frames
@@ -66,6 +67,8 @@ def evaluate(
     embedding: Mapping[str, Any] | None = None,
     reading: Mapping[str, Any] | None = None,
     device: str | None = None,
+    on: str = LOCAL,
+    num_workers: int | None = None,
     force: bool = False,
     replace: bool = False,
     report: bool = True,
@@ -94,6 +97,8 @@ def evaluate(
     truth` measured; by default that of the folder of the rollouts, if there is one. `reading` are
     options of `goalward.read`, `embedding` more options of `goalward.embed`; any field of
     `Hyperparameters` can be given by its name.
+    `on` says who embeds and trains: this process (`local`), or `num_workers` workers of a Ray
+    cluster (`ray`, or `ray://host:10001`) that see the files, the cache and `out`.
     `report` writes the pages to look at. What is noticed on the way goes to the logger `goalward`;
     `progress` shows bars on a terminal.
 
@@ -108,6 +113,7 @@ def evaluate(
     >>> run.scores.policy.success.count, run.values.num_frames
     (4, 96)
     """
+    workers = Workers(on, num_workers)
     given = Given(dict(reading or {}), {"encoder": encoder, **(embedding or {})})
     own = {
         "policy": policy or name_of(rollouts),
@@ -154,7 +160,7 @@ def evaluate(
             plan.tell()
             plan.check()
         started = time.monotonic()
-        featured = given.embed(recorded, device, progress)
+        featured = given.embed(recorded, device, progress, workers)
         embedding_s = time.monotonic() - started
         settings = dataclasses.replace(
             settings,
@@ -169,7 +175,9 @@ def evaluate(
         near = None
         if source is not None:
             near = familiarity_with(source, featured, given, device, progress)
-        work = Making(place.folder, settings, featured, known, device, progress, place.passed, near)
+        work = Making(
+            place.folder, settings, featured, known, device, progress, place.passed, near, workers
+        )
         run = work.run()
         took = "" if plan is None else actual_against(plan, embedding_s, work.training_s)
         if took and work.training_s:

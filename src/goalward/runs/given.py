@@ -9,6 +9,7 @@ from typing import Any
 from goalward.config import EvaluationConfig
 from goalward.embeddings.encoders import DEFAULT_ENCODER
 from goalward.errors import GoalwardError, argument
+from goalward.executors.choice import HERE, Workers
 from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import located
@@ -30,7 +31,9 @@ class Given:
             return rollouts
         return read_input(rollouts, self.reading, self._unusual, progress=progress)
 
-    def embed(self, rollouts: Rollouts, device: str | None, progress: bool) -> Rollouts:
+    def embed(
+        self, rollouts: Rollouts, device: str | None, progress: bool, workers: Workers = HERE
+    ) -> Rollouts:
         if rollouts.features is not None:
             return rollouts
         options = dict(self.embedding)
@@ -38,7 +41,9 @@ class Given:
         if self.reading.get("cameras") == ():
             options["cameras"] = ()
         strict = bool(self.reading.get("strict", False))
-        return embed_input(rollouts, options, device=device, strict=strict, progress=progress)
+        return embed_input(
+            rollouts, options, device=device, strict=strict, progress=progress, workers=workers
+        )
 
     @property
     def _unusual(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from goalward.embeddings.embed import embed, embed_shard
 from goalward.embeddings.embed_report import EmbedProgress, EmbedReport, OnEmbedProgress
 from goalward.errors import GoalwardError, RolloutError, argument
-from goalward.executors.choice import LOCAL
+from goalward.executors.choice import HERE, Workers
 from goalward.executors.shard import Shard
 from goalward.progress import progress_bar
 from goalward.rollouts.dataset import Rollouts
@@ -57,8 +57,7 @@ def embed_input(
     device: str | None = None,
     strict: bool = False,
     progress: bool = True,
-    on: str = LOCAL,
-    num_workers: int | None = None,
+    workers: Workers = HERE,
 ) -> Rollouts:
     """Rollouts with features, with bars and a line of what was done on the way."""
     reports: list[EmbedReport] = []
@@ -67,8 +66,8 @@ def embed_input(
             rollouts,
             **embedding,
             device=device,
-            on=on,
-            num_workers=num_workers,
+            on=workers.on,
+            num_workers=workers.num_workers,
             strict=strict,
             on_progress=show,
             on_finish=reports.append,
@@ -85,8 +84,7 @@ def embed_share(
     *,
     device: str | None = None,
     strict: bool = False,
-    on: str = LOCAL,
-    num_workers: int | None = None,
+    workers: Workers = HERE,
 ) -> None:
     """A share of the clips into the cache, with bars and a line of what was done on the way."""
     with _embedding_bars(True) as show:
@@ -95,8 +93,8 @@ def embed_share(
             shard,
             **embedding,
             device=device,
-            on=on,
-            num_workers=num_workers,
+            on=workers.on,
+            num_workers=workers.num_workers,
             on_progress=show,
         )
     _tell(report)

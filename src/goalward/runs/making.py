@@ -18,6 +18,7 @@ import numpy as np
 
 import goalward
 from goalward.code_version import code_digest
+from goalward.executors.choice import HERE, Workers
 from goalward.metrics.evaluation_scores import steps_of_chances
 from goalward.metrics.familiarity import Familiarity
 from goalward.metrics.truth.frame_truth import FrameTruth
@@ -90,6 +91,7 @@ class Making:
         progress: bool,
         others: Sequence[RunFolder] = (),
         known: Familiarity | None = None,
+        workers: Workers = HERE,
     ) -> None:
         self.folder = folder
         self.settings = settings
@@ -99,6 +101,7 @@ class Making:
         self.progress = progress
         self.others = others
         self.familiarity = known
+        self.workers = workers
         self.steps = Steps(folder.steps)
         if self.steps.damage is not None:
             _log.warning("%s: all is made again", self.steps.damage)
@@ -224,6 +227,8 @@ class Making:
                 per_task=self.config.per_task,
                 subsets={fold.name: fold.training for fold in self.folds},
                 device=self.device,
+                on=self.workers.on,
+                num_workers=self.workers.num_workers,
                 checkpoint=self.folder.networks,
                 on_progress=update,
                 **with_effort(self.config.effort, self.config.preset, self.config.overrides),

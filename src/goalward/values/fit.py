@@ -11,9 +11,11 @@ import numpy.typing as npt
 import torch
 
 from goalward.errors import GoalwardError
+from goalward.executors.choice import LOCAL, Workers
 from goalward.locks import alone_in
 from goalward.rollouts.dataset import Rollouts
 from goalward.training.fit import learn_after, train
+from goalward.training.fit_pieces import train_on
 from goalward.training.frames import TrainingFrames, training_frames
 from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.methods import Method, find_method, known_methods, stages_by_name
@@ -46,6 +48,8 @@ def fit(
     checkpoint: str | Path | None = None,
     on_progress: OnProgress | None = None,
     pace: Pace = UNHURRIED,
+    on: str = LOCAL,
+    num_workers: int | None = None,
     **overrides: Any,
 ) -> Fitted:
     """Learn the value of every frame from episodes with features and outcomes.
@@ -55,6 +59,8 @@ def fit(
     and overrides the preset's. One value function serves all tasks and is told which one it looks
     at; with `per_task` every task has its own, learned from its own episodes. With `checkpoint`, a
     folder, training is saved there every minute, and the same call goes on where it was stopped.
+    `on` says who trains: this process (`local`), or `num_workers` workers of a Ray cluster (`ray`,
+    or `ray://host:10001`) that share the folder.
 
     >>> import numpy as np
     >>> from goalward import from_arrays
@@ -64,6 +70,7 @@ def fit(
     >>> fitted.predict(rollouts).mean("liveness-nb").shape
     (160,)
     """
+    workers = Workers(on, num_workers)
     asked = (methods,) if isinstance(methods, str | Method) else methods
     given = [find_method(method) for method in asked]
     known = known_methods(given)
@@ -82,16 +89,29 @@ def fit(
         warn_of_one_class(frames, episodes, task)
     folder = None if checkpoint is None else Path(checkpoint)
     with nullcontext() if folder is None else alone_in(folder):
-        nets = train(
-            frames,
-            asked_for.runs,
-            numbers,
-            device=device,
-            checkpoint_folder=folder,
-            on_progress=on_progress,
-            pace=pace,
-            tasks=asked_for.tasks,
-        )
+        if workers.is_here:
+            nets = train(
+                frames,
+                asked_for.runs,
+                numbers,
+                device=device,
+                checkpoint_folder=folder,
+                on_progress=on_progress,
+                pace=pace,
+                tasks=asked_for.tasks,
+            )
+        else:
+            nets = train_on(
+                on,
+                frames,
+                asked_for.runs,
+                numbers,
+                device=device,
+                checkpoint_folder=folder,
+                on_progress=on_progress,
+                tasks=asked_for.tasks,
+                num_workers=num_workers,
+            )
     for method, runs in asked_for.together:
         nets = learn_after(method, runs, frames, nets, numbers, device)
     return Fitted(numbers, chosen_methods, asked_for.answers, tuple(nets), rollouts.feature_layout)

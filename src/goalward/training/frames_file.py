@@ -1,0 +1,44 @@
+"""Frames to learn from as one file, for processes that share a disk: features are mapped."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from goalward.files import written_whole
+from goalward.rollouts.endings import Endings
+from goalward.training.frames import TrainingFrames
+from goalward.training.npz_arrays import read_npz
+
+
+def write_frames(path: Path, frames: TrainingFrames) -> None:
+    """All that a training looks at; a feature file has no proprioception beside the features."""
+    looked_at = frames.looked_at
+    with written_whole(path) as temporary, temporary.open("wb") as file:
+        np.savez(
+            file,
+            features=frames.features,
+            proprioception=frames.proprioception,
+            episode_ends=frames.endings.episode_ends,
+            goal_frames=frames.endings.goal_frames,
+            failures=frames.endings.failures,
+            words=np.array(
+                json.dumps([frames.episode_task, frames.episode_id, dict(frames.task_vectors)])
+            ),
+            looked_at=np.zeros(0, np.bool_) if looked_at is None else looked_at,
+        )
+
+
+def read_frames(path: Path) -> TrainingFrames:
+    """What `write_frames` wrote, with features in the file until they are asked for."""
+    arrays = read_npz(path, mapped="features")
+    tasks, ids, vectors = json.loads(str(arrays["words"]))
+    return TrainingFrames(
+        arrays["features"],
+        Endings(arrays["episode_ends"], arrays["goal_frames"], arrays["failures"]),
+        tuple(tasks),
+        tuple(ids),
+        arrays["proprioception"],
+        {task: tuple(vector) for task, vector in vectors.items()},
+        looked_at=arrays["looked_at"] if arrays["looked_at"].size else None,
+    )
