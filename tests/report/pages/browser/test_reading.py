@@ -3,6 +3,11 @@
 import re
 import shutil
 
+from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
+
+from goalward.report.pages.files import write_pages
+from goalward.rollouts.episode import Outcome
+
 TABLET = {"viewport": {"width": 768, "height": 1024}, "has_touch": True, "is_mobile": True}
 
 
@@ -280,3 +285,28 @@ def test_the_front_page_is_two_sheets_of_paper_and_back_on_the_screen(demo_repor
         "[...document.querySelectorAll('.plot .main-svg')].map(s => s.clientWidth).join()"
         f" === '{','.join(map(str, before))}'"
     )
+
+
+# ---- names that nobody expected -----------------------------------------------------------------
+
+
+def test_long_names_push_nothing_out_of_its_place(open_report, tmp_path):
+    """Of a policy, an episode and a task; the badge of a card and the first numbers stay seen."""
+    episodes = [
+        drawn_episode(
+            f"{'a long name ' * 30}{i}",
+            20,
+            task="x" * 10_000,
+            outcome=Outcome.SUCCESS if i % 2 else Outcome.TIME_OUT,
+        )
+        for i in range(8)
+    ]
+    steps = [countdown(20) + (0 if i % 2 else 15) for i in range(8)]
+    run, _ = drawn_run(episodes, {"td": steps}, tmp_path, policy="p" * 3000)
+    reader = open_report(write_pages(run, None, tmp_path / "report")).without_charts()
+    page = reader.open()
+    assert page.locator(".big").bounding_box()["y"] < 500
+    card, badge = page.locator(".card").first, page.locator(".card .badge").first
+    right = [one.bounding_box()["x"] + one.bounding_box()["width"] for one in (badge, card)]
+    assert right[0] < right[1]
+    assert not reader.scrolls_sideways()

@@ -8,7 +8,7 @@
     const found = front.answer;
     return build("div.hero", {}, [
       build("p.overline", { text: "How good is this policy?" }),
-      build("h1.policy", { text: front.policy }),
+      build("h1.policy", {}, named(front.policy)),
       build("div.hero-grid", {}, [
         successRate(found),
         trust(front),

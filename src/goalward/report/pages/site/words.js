@@ -72,6 +72,7 @@
   function spans(parts) {
     return parts.map(([style, words]) => {
       const text = words.replace(/ %/g, "\u00a0%");
+      if (style === "em") return goalward.build("em", {}, goalward.named(text));
       return style ? goalward.build(style, { text }) : document.createTextNode(text);
     });
   }
