@@ -215,6 +215,17 @@ def test_effects_alike_in_all_tasks_raise_no_doubt(tmp_path):
     assert found.pairs[0].equal_effects.p_value > 0.9
 
 
+def test_unlike_effects_allow_for_the_number_of_pairs(tmp_path):
+    """Of one pair p = 0.035 is a doubt; of three it may be luck."""
+    two = {("A", "x"): (24, 40), ("A", "y"): (20, 40), ("B", "x"): (20, 40), ("B", "y"): (29, 40)}
+    found = by_task(tmp_path, two)
+    (words,) = doubts(found.pairs[0], found)
+    assert words.startswith("The difference is not the same in all tasks (Breslow-Day, p = 0.035)")
+    found = by_task(tmp_path, two | {("C", "x"): (22, 40), ("C", "y"): (24, 40)})
+    assert found.pairs[0].equal_effects.p_value < 0.05
+    assert doubts(found.pairs[0], found) == []
+
+
 # ---- bases ---------------------------------------------------------------------------------------
 
 

@@ -99,13 +99,12 @@ def compare(
         steps = None if times is None else times.compare(meeting, (i, j), level, notes)
         scores = scores_met(meeting, (i, j), base, level, known_order) if with_scores else None
         met.append(replace(found, watched=watched, budget=test, steps=steps, scores=scores))
-        on_progress(number + 1, 2 * len(twos))
+        on_progress(number + 1, 3 * len(twos))
     num = len(twos)
-    pairs = _tested(met, level, lambda done, of: on_progress(num + num * done // of, 2 * num))
-    pairs = [
-        _with_sample_size(pair, one, alpha, known_order)
-        for pair, one in zip(pairs, met, strict=True)
-    ]
+    pairs = _tested(met, level, lambda done, of: on_progress(num + num * done // of, 3 * num))
+    for number, one in enumerate(met):
+        pairs[number] = _with_sample_size(pairs[number], one, alpha, known_order)
+        on_progress(2 * num + number + 1, 3 * num)
     letters = _letters(table, base, pairs)
     scores = compare_scores(table, base, [one.scores for one in met if one.scores], level)
     return Comparison(

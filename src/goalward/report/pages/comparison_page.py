@@ -127,10 +127,11 @@ def _side_by_side(found: EpisodePairs, reports: Mapping[str, str]) -> str:
     told = f"Episodes {begun}; those that ended unlike first, in two players that move as one."
     if found.num_pairs > len(found.pairs):
         told += f" The first {len(found.pairs)} of {found.num_pairs}."
-    rows = [_row(pair, found, reports) for pair in found.pairs]
+    several = len({pair.task for pair in found.pairs}) > 1
+    rows = [_row(pair, found, reports, several) for pair in found.pairs]
     head = "".join(
         f'<th scope="col">{escape(name)}</th>'
-        for name in ("start" if found.alike else "task", found.first, found.second, "")
+        for name in ("side by side", found.first, found.second)
     )
 
     def table(some: Sequence[str]) -> str:
@@ -145,18 +146,18 @@ def _side_by_side(found: EpisodePairs, reports: Mapping[str, str]) -> str:
     return f"<h3>{escape(heading)}</h3><p>{escape(told)}</p>{table(rows[:_FEW])}{more}"
 
 
-def _row(pair: EpisodePair, found: EpisodePairs, reports: Mapping[str, str]) -> str:
-    where = pair.task
-    if pair.initial_state is not None:
-        where = f"{pair.task}, {pair.initial_state}" if pair.task else pair.initial_state
+def _row(pair: EpisodePair, found: EpisodePairs, reports: Mapping[str, str], several: bool) -> str:
+    """Where both began, as a link, and how each ended; the task only where there are several."""
+    start = "" if pair.initial_state is None else f"start {pair.initial_state}"
+    where = ", ".join(filter(None, (pair.task if several else "", start))) or "both"
     address = beside(pair, reports[found.first], reports[found.second])
     ended = "".join(
         f"<td>{escape(name)}: {_OUTCOMES[outcome]}</td>"
         for name, outcome in zip((pair.first, pair.second), pair.outcomes, strict=True)
     )
     return (
-        f"<tr><td>{escape(where)}</td>{ended}"
-        f'<td><a class="small-button" href="{escape(address)}">side by side</a></td></tr>'
+        f'<tr><td><a class="small-button" href="{escape(address)}">{escape(where)}</a></td>'
+        f"{ended}</tr>"
     )
 
 

@@ -144,8 +144,12 @@ def doubts(pair: PairComparison, comparison: Comparison) -> list[str]:
     if pair.equal_effects is None:
         return []
     found = pair.equal_effects
-    apart = found.p_value is not None and found.p_value <= 1 - comparison.level
-    test = "" if found.p_value is None else f" ({found.test}, {plain_p(found.p_value)})"
+    # Every pair has such a test; among many one would be alarmed by luck.
+    num = len(comparison.pairs)
+    p_value = None if found.p_value is None else min(1.0, num * found.p_value)
+    apart = p_value is not None and p_value <= 1 - comparison.level
+    allowing = f" for {num} pairs at once" * (num > 1)
+    test = "" if p_value is None else f" ({found.test}, {plain_p(p_value)}{allowing})"
     winners = {name: _won_tasks(pair, name) for name in (pair.second, pair.first)}
     if all(winners.values()):
         start = "Tasks go both ways"
