@@ -20,6 +20,7 @@ SECTIONS = {
     "Files": (
         *("export", "write_report", "write_summary", "write_comparison", "write_preferences"),
         "write_audit",
+        "push",
     ),
     "Step by step": (
         *("embed", "read_features", "write_features", "fit", "Fitted", "load"),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from goalward.exports.curating.curate import curate
     from goalward.exports.curating.curation import Curation
     from goalward.exports.export import export
+    from goalward.exports.hub.push import push
     from goalward.metrics.auditing.audit import Audit
     from goalward.monitor.monitor import Monitor
     from goalward.report.audit_files import write_audit
@@ -63,6 +64,7 @@ __all__ = [
     "load",
     "open_run",
     "plan",
+    "push",
     "rank_preferences",
     "read",
     "read_features",
@@ -104,6 +106,7 @@ _HOMES = {
     "load": "values.fitted",
     "open_run": "runs.stored",
     "plan": "runs.plan",
+    "push": "exports.hub.push",
     "rank_preferences": "runs.preferences",
     "read": "rollouts.readers",
     "read_features": "training.feature_file",

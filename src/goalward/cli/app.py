@@ -19,6 +19,7 @@ from goalward.cli.fit import fit_command
 from goalward.cli.inspect import inspect_command
 from goalward.cli.monitor import monitor_command
 from goalward.cli.predict import predict_command
+from goalward.cli.push import push_command
 from goalward.cli.report import report_command
 from goalward.cli.reproduce import reproduce_command
 from goalward.cli.settings import settings_command
@@ -74,6 +75,7 @@ _VERBS = {
         "audit": audit_command,
         "curate": curate_command,
         "export": export_command,
+        "push": push_command,
         "monitor": monitor_command,
     },
     "Step by step": {

@@ -117,8 +117,9 @@ def evaluate_command(
         Robometer, RLinf and Evo-RL write), separated by commas, as path or name=path: judged as
         further methods. docs/scores_of_others.md.
     values
-        A folder of an earlier evaluation, whose networks judge these episodes: nothing is trained,
-        and it is said how far the frames lie from what they learned from.
+        A folder of an earlier evaluation, or hub:organisation/name, whose networks judge these
+        episodes: nothing is trained, and it is said how far the frames lie from what they learned
+        from.
         docs/other_policies.md.
     policy
         The policy's name in tables and comparisons. Default: the name of the data.

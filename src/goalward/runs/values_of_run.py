@@ -20,6 +20,7 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted, some_of
 from goalward.rollouts.twins import twins_between
 from goalward.run_folder import RunFolder
+from goalward.runs.from_hub import fetched_run, is_on_hub
 from goalward.runs.given import Given
 from goalward.runs.held_out import OWN_FOLDS_NAME, folds_of_others
 from goalward.runs.run import Run
@@ -32,6 +33,8 @@ _log = logging.getLogger("goalward.runs")
 
 def source_run(values: Run | str | Path, asked: Mapping[str, Any]) -> Run:
     """The run whose networks judge; `asked` are options of training, which would change nothing."""
+    if not isinstance(values, Run) and is_on_hub(values):
+        values = fetched_run(values)
     source = values if isinstance(values, Run) else open_run(values)
     usual = EvaluationConfig()
     for name, value in asked.items():
@@ -41,11 +44,11 @@ def source_run(values: Run | str | Path, asked: Mapping[str, Any]) -> Run:
                 f"{argument('values')}: the networks are those of {source.folder.path}, so "
                 f"{argument(name)} would change nothing"
             )
-    _check_networks(source.folder)
+    check_networks(source.folder)
     return source
 
 
-def _check_networks(folder: RunFolder) -> None:
+def check_networks(folder: RunFolder) -> None:
     from goalward.values.stored_fit import is_fitted
 
     if not is_fitted(folder.networks):

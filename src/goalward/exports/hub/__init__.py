@@ -1,0 +1,1 @@
+"""A run on the model hub: what is sent, and sending it."""

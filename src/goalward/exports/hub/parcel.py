@@ -1,0 +1,46 @@
+"""What is sent to a hub, as two folders: the run with its networks, its values as a data set."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from goalward.errors import GoalwardError
+from goalward.exports.hub.card import dataset_card, model_card
+from goalward.files import write_text
+from goalward.runs.run import Run
+from goalward.runs.stored import open_run
+from goalward.runs.values_of_run import check_networks
+
+CARD = "README.md"
+# Left at home: what people noted, what can be made again, what other tools were given.
+_STAYS = ("report", "exports", "sheets", "audit", "curation", "notes.json", ".*", "*.lock")
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """Two folders as they would lie on the hub."""
+
+    model: Path
+    values: Path
+
+
+def write_parcel(run: Run, name: str, folder: Path, *, report: bool = True) -> Parcel:
+    """Write exactly what would be sent; the folder of the model opens as a run of its own."""
+    check_networks(run.folder)
+    model, values = folder / "model", folder / "values"
+    for there in (model, values):
+        if there.exists() and not (there / CARD).is_file():
+            raise GoalwardError(
+                f"{there}: is there and is no parcel of ours; choose another folder"
+            )
+        shutil.rmtree(there, ignore_errors=True)
+    shutil.copytree(run.folder.path, model, ignore=shutil.ignore_patterns(*_STAYS))
+    write_text(model / CARD, model_card(run, name))
+    values.mkdir(parents=True)
+    for file in (run.folder.values, run.folder.chances, run.folder.episodes, run.folder.events):
+        shutil.copyfile(file, values / file.name)
+    write_text(values / CARD, dataset_card(run, name))
+    open_run(model)
+    if report:
+        run.report(model / "report", videos=False)
+    return Parcel(model, values)

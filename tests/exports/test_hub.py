@@ -1,0 +1,143 @@
+"""A run on the hub and back: what is sent is what `to` writes, and it judges new episodes."""
+
+import numpy as np
+import pytest
+import yaml
+
+import goalward
+from exports.stand_in_hub import TOKEN, StandInHub
+from goalward.errors import GoalwardError
+from goalward.exports.hub.push import push
+
+NAME = "lab/pick"
+SMALL = {"width": 16, "num_layers": 2, "num_steps": 100, "batch_size": 64}
+
+
+def ramps(seed: int) -> goalward.Rollouts:
+    draws, ramp = np.random.default_rng(seed), np.linspace(0, 1, 12)[:, None]
+    arrays = [sign * ramp + 0.05 * draws.normal(size=(12, 2)) for sign in (1, -1) * 8]
+    return goalward.from_arrays(arrays, success=[True, False] * 8, tasks=["lift"] * 16)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, one_thread) -> goalward.Run:
+    folder = tmp_path_factory.mktemp("run")
+    options = {"methods": ["liveness", "mc"], "seeds": 2, "folds": 2, "report": False}
+    return goalward.evaluate(ramps(0), folder, **options, **SMALL, device="cpu")
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    server = StandInHub()
+    monkeypatch.setenv("HF_ENDPOINT", server.address)
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub_cache"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub_cache"))
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def files_under(folder) -> dict[str, bytes]:
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def test_what_is_sent_is_what_the_folder_holds(run, hub, tmp_path):
+    written = push(run, NAME, to=tmp_path / "parcel")
+    assert hub.repositories == {}
+    sent = push(run, NAME)
+    assert [place.rpartition("/commit/")[0] for place in sent] == [
+        f"{hub.address}/{NAME}",
+        f"{hub.address}/datasets/{NAME}-values",
+    ]
+    for place, key in zip(written, [("model", NAME), ("dataset", f"{NAME}-values")], strict=True):
+        assert hub.repositories[key] == files_under(tmp_path / "parcel" / place.split("/")[-1])
+    model = hub.repositories["model", NAME]
+    assert {"README.md", "scores.json", "values.parquet", "report/index.html"} <= set(model)
+    assert any(name.endswith(".safetensors") for name in model)
+
+
+def test_new_episodes_are_judged_by_what_comes_from_the_hub(run, hub, tmp_path, caplog):
+    push(run, NAME, report=False)
+    options = {"report": False, "device": "cpu"}
+    by_hub = goalward.evaluate(ramps(1), tmp_path / "a", values=f"hub:{NAME}", **options)
+    by_folder = goalward.evaluate(ramps(1), tmp_path / "b", values=run.folder.path, **options)
+    np.testing.assert_array_equal(by_hub.values.raw_value, by_folder.values.raw_value)
+    assert len(by_hub.episodes) == 16
+
+
+def test_the_card_states_data_scores_and_limits(run, tmp_path):
+    push(run, NAME, to=tmp_path, report=False)
+    _, head, text = (tmp_path / "model" / "README.md").read_text().split("---\n", 2)
+    assert yaml.safe_load(head)["library_name"] == "goalward"
+    rate = run.scores.policy.success
+    assert f"{rate.count} of {rate.total}; 95 % interval" in text
+    assert "16 episodes" in text
+    assert "8 success, 8 time-out, 0 failure" in text
+    assert "## Limits" in text
+    assert f"--values hub:{NAME}" in text
+    _, head, _ = (tmp_path / "values" / "README.md").read_text().split("---\n", 2)
+    for config in yaml.safe_load(head)["configs"]:
+        assert (tmp_path / "values" / config["data_files"]).is_file()
+
+
+def test_what_people_noted_and_pictures_of_rooms_stay_at_home(run, tmp_path):
+    run.folder.notes.write_text('{"0": {"text": "Anna dropped it"}}')
+    try:
+        push(run, NAME, to=tmp_path)
+    finally:
+        run.folder.notes.unlink()
+    sent = files_under(tmp_path)
+    assert not [name for name in sent if name.endswith(("notes.json", ".mp4", ".webm"))]
+    assert not [name for name, content in sent.items() if b"Anna dropped it" in content]
+
+
+def test_a_name_that_is_taken_is_refused_and_replaced_when_asked(run, hub):
+    push(run, NAME, report=False)
+    hub.repositories["model", NAME]["old.txt"] = b"of an earlier version"
+    with pytest.raises(GoalwardError, match="lab/pick: is on the hub already"):
+        push(run, NAME, report=False)
+    push(run, NAME, report=False, replace=True)
+    assert "old.txt" not in hub.repositories["model", NAME]
+
+
+def test_private_is_private(run, hub):
+    push(run, NAME, report=False, private=True)
+    assert hub.private == {NAME, f"{NAME}-values"}
+
+
+def test_no_token_no_hub_a_cut_line_a_wrong_name_are_a_sentence_each(run, hub, monkeypatch):
+    with pytest.raises(GoalwardError, match="'pick' is no name for the hub"):
+        push(run, "pick")
+    hub.cuts_uploads = True
+    with pytest.raises(GoalwardError, match="lab/pick: the upload was cut off"):
+        push(run, NAME, report=False)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(GoalwardError, match=r"127\.0\.0\.1:9: cannot be reached"):
+        push(run, NAME, report=False)
+    with pytest.raises(GoalwardError, match="hub:lab/pick: could not be fetched"):
+        goalward.evaluate(ramps(1), "nowhere", values=f"hub:{NAME}")
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+    with pytest.raises(GoalwardError, match="hf auth login"):
+        push(run, NAME, report=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(GoalwardError, match="HF_HUB_OFFLINE forbids"):
+        push(run, NAME, report=False)
+
+
+def test_a_token_that_may_not_write_and_a_run_that_is_not_there(run, hub, monkeypatch):
+    with pytest.raises(GoalwardError, match="the hub has no such run"):
+        goalward.evaluate(ramps(1), "nowhere", values="hub:lab/nothing")
+    monkeypatch.setenv("HF_TOKEN", "hf_of_somebody_else")
+    with pytest.raises(GoalwardError, match="does not let you write there"):
+        push(run, NAME, report=False)
+    assert hub.repositories == {}
+
+
+def test_a_folder_of_somebody_else_is_not_replaced(run, tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "thesis.tex").write_text("years")
+    with pytest.raises(GoalwardError, match="is no parcel of ours"):
+        push(run, NAME, to=tmp_path)
+    assert (tmp_path / "model" / "thesis.tex").read_text() == "years"
