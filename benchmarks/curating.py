@@ -211,7 +211,6 @@ def choices(run: goalward.Run, place: Path, seed: int) -> Mapping[str, Array]:
         "curate --drop no-return,after-goal --weigh advantage": curated(
             "failures", drop=("no-return", "after-goal"), weigh="advantage"
         ),
-        "curate --drop none --weigh advantage": curated("all", drop=(), weigh="advantage"),
     }
 
 
