@@ -50,10 +50,10 @@ def with_wrong_labels(rollouts: Rollouts) -> Rollouts:
 
 def make_reports(out: Path) -> dict[str, Path]:
     demo = goalward.read("demo")
-    runs: dict[str, tuple[Rollouts | str, str]] = {
+    runs: dict[str, tuple[Rollouts | str, str | None]] = {
         "good": (chosen(demo, 24, 3), "good policy"),
         "poor": (chosen(demo, 4, 24), "poor policy"),
-        "recovering": ("demo", "recovering policy, with truth"),
+        "recovering": ("demo", None),
         "two_wrong": (with_wrong_labels(chosen(demo, 4, 4)), "8 episodes, two labels wrong"),
     }
     found: dict[str, Path] = {}
@@ -73,7 +73,7 @@ def take_pictures(reports: dict[str, Path]) -> None:
         for name, index in reports.items():
             for screen, (width, height) in SCREENS.items():
                 page = browser.new_page(viewport={"width": width, "height": height})
-                page.goto(index.as_uri())
+                page.goto(index.as_uri(), wait_until="domcontentloaded", timeout=120_000)
                 page.wait_for_selector("html[data-ready]")
                 path = PICTURES / f"first_{name}_{screen}.jpg"
                 picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
