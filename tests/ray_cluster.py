@@ -13,19 +13,16 @@ needs_ray = pytest.mark.skipif(
     reason="needs Ray (extra ray)",
 )
 
+_STARTS = 3
+
 
 @contextmanager
 def two_nodes() -> Generator[Any]:
     """Inside, RAY_ADDRESS is that of the cluster, as for users."""
     before = {name: os.environ.get(name) for name in ("RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED")}
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    from ray.cluster_utils import Cluster
-
-    cluster = Cluster(
-        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
-    )
+    cluster = _started()
     try:
-        cluster.add_node(num_cpus=1)
         os.environ["RAY_ADDRESS"] = cluster.address
         yield cluster
     finally:
@@ -35,6 +32,23 @@ def two_nodes() -> Generator[Any]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _started() -> Any:
+    """Ray gives a node half a minute to start, which is short where other tests are at work."""
+    from ray.cluster_utils import Cluster
+
+    for left in reversed(range(_STARTS)):
+        cluster = Cluster()
+        try:
+            cluster.add_node(num_cpus=1, include_dashboard=False)
+            cluster.add_node(num_cpus=1)
+            return cluster
+        except Exception:
+            cluster.shutdown()
+            if not left:
+                raise
+    raise AssertionError
 
 
 def lose_a_node(cluster: Any) -> None:

@@ -1,6 +1,7 @@
 """An evaluation by the workers of a cluster says what one by this process says."""
 
 import numpy as np
+import pandas
 import pytest
 from rollout_files.lerobot import make_episode, write_lerobot
 from rollout_files.vision_models import write_model
@@ -37,6 +38,6 @@ def test_embedding_and_training_on_a_cluster(tmp_path, monkeypatch, one_thread):
     monkeypatch.setenv("GOALWARD_CACHE", str(tmp_path / "cache there"))
     with two_nodes():
         there = goalward.evaluate(data_set, tmp_path / "there", on="ray", **options)
-    assert np.array_equal(there.values.to_pandas(), here.values.to_pandas())
+    pandas.testing.assert_frame_equal(there.values.to_pandas(), here.values.to_pandas())
     assert there.scores.policy.success == here.scores.policy.success
     assert not (tmp_path / "there" / "networks" / "pieces").exists()

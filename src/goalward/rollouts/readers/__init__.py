@@ -1,5 +1,6 @@
 """Every format that can be read: one module each, and one line in this table."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,6 +114,13 @@ def detect(path: Path) -> Format:
     """The format of what lies at this path."""
     try:
         if not path.exists():
+            # Path has made one slash of the two.
+            store = re.match(r"([a-z][a-z0-9+.-]+):/", str(path))
+            if store is not None:
+                raise RolloutError(
+                    f"{path}: files of {store[1]}:// are not read from afar; copy them here, or "
+                    "mount the store as a folder"
+                )
             raise RolloutError(f"{path}: no such file or folder")
         for candidate in FORMATS:
             if candidate.recognises(path):
