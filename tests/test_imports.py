@@ -24,7 +24,9 @@ ROOM_NUMBER = {
     "exports": 8,
     "experiments": 9,
     "simulate": 9,
-    "cli": 10,
+    "trackers": 10,
+    "lerobot_reward": 10,
+    "cli": 11,
 }
 # Root files serve every room, so they know none; __init__ is the front door and knows them all.
 FRONT_DOOR = "__init__"

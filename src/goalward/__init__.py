@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from goalward.runs.preferences import rank_preferences
     from goalward.runs.run import Run
     from goalward.runs.stored import open_run
+    from goalward.trackers.track import track
     from goalward.training.feature_file import read_features, write_features
     from goalward.values.fit import fit
     from goalward.values.fitted import Fitted, load
@@ -70,6 +71,7 @@ __all__ = [
     "read_features",
     "read_values",
     "summary",
+    "track",
     "write_audit",
     "write_comparison",
     "write_features",
@@ -112,6 +114,7 @@ _HOMES = {
     "read_features": "training.feature_file",
     "read_values": "values.table",
     "summary": "report.words.summary",
+    "track": "trackers.track",
     "write_audit": "report.audit_files",
     "write_comparison": "report.comparison_files",
     "write_features": "training.feature_file",

@@ -13,6 +13,7 @@ from goalward.cli.console import output_console, plain, say
 from goalward.cli.embed import EmbedArguments
 from goalward.cli.read_arguments import CommaList, ReadArguments
 from goalward.config import DEFAULT_EFFORT, DEFAULT_METHODS
+from goalward.trackers.names import TrackerName
 
 
 def evaluate_command(
@@ -43,6 +44,8 @@ def evaluate_command(
     force: Annotated[bool, Parameter(negative=())] = False,
     replace: Annotated[bool, Parameter(negative=())] = False,
     report: bool = True,
+    tracker: TrackerName | None = None,
+    project: str = "goalward",
 ) -> None:
     """Say how good a policy is from its rollouts: the main command.
 
@@ -140,10 +143,16 @@ def evaluate_command(
         Where the folder was made with other options: remove what is ours there and make it anew.
     report
         Write the pages to look at (as `goalward report` does later).
+    tracker
+        Tell wandb or trackio the settings, scores, training curves, figures and the report (needs
+        goalward[wandb] or goalward[trackio]). docs/trackers.md.
+    project
+        The project there.
     """
     from goalward.report.words.brief import brief_document
     from goalward.report.words.rendering import print_document
     from goalward.runs.evaluate import evaluate
+    from goalward.trackers.track import import_tracker, track
 
     asked = {
         "methods": methods or (),
@@ -163,6 +172,9 @@ def evaluate_command(
     if plan:
         _print_plan(path, asked)
         return
+    if tracker is not None:
+        # Known before hours of training, not after.
+        import_tracker(tracker)
     run = evaluate(
         path,
         out,
@@ -180,6 +192,8 @@ def evaluate_command(
         report=report,
         command=shlex.join(["goalward", *sys.argv[1:]]),
     )
+    if tracker is not None:
+        track(run, tracker, project=project)
     print_document(brief_document(run), output_console())
     if report:
         say(f"more in {run.folder.summary}")

@@ -15,6 +15,7 @@ from goalward.cli.assignments import assignments
 from goalward.cli.console import output_console, plain, say
 from goalward.cli.read_arguments import CommaList
 from goalward.errors import GoalwardError
+from goalward.trackers.names import TrackerName
 
 if TYPE_CHECKING:
     from goalward.experiments.paper_comparison import Beside
@@ -37,6 +38,8 @@ def reproduce_command(
     on: str = "local",
     workers: int | None = None,
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
+    tracker: TrackerName | None = None,
+    project: str = "goalward",
 ) -> None:
     """Run a case study of the paper on your rollouts.
 
@@ -81,6 +84,11 @@ def reproduce_command(
     set_
         Other values for hyper-parameters, as name=value, separated by commas; `goalward settings`
         lists them.
+    tracker
+        Tell wandb or trackio the scores, figures and tables (needs goalward[wandb] or
+        goalward[trackio]). docs/trackers.md.
+    project
+        The project there.
     """
     from goalward.executors.choice import Workers
     from goalward.experiments.recipe import find_recipe
@@ -90,8 +98,14 @@ def reproduce_command(
     recipe.check_data(data)
     # torch takes seconds to import: only once there is something to train on.
     from goalward.experiments.reproduce import reproduce
+    from goalward.trackers.track import import_tracker, track
+    from goalward.trackers.tracked import tracked_reproduction
 
+    if tracker is not None:
+        import_tracker(tracker)
     found = reproduce(recipe, data, out, device=device, workers=who, **assignments(set_))
+    if tracker is not None:
+        track(tracked_reproduction(recipe, found.results, out), tracker, project=project)
     _print_results(found, output_console())
     say(f"{recipe.title}: {out}")
 

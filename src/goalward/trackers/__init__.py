@@ -1,0 +1,1 @@
+"""Results in an experiment tracker: imported only when asked for."""
