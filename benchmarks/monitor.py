@@ -4,6 +4,7 @@
     python benchmarks/monitor.py alarm demo --encoder effnet-lite0
     python benchmarks/monitor.py alarm worlds/mw-pick-place_train.npz
     python benchmarks/monitor.py alarm --stand-in                   # a world made here, in minutes
+    python benchmarks/monitor.py alarm worlds/mw-pick-place_train.npz --run RUN   # fresh: the rest
 
 `alarm` cuts the episodes into parts: one part is fresh, a run on the others makes the band by its
 own folds, and its networks judge the fresh part, as a robot would have it. Each part is fresh once.
@@ -26,7 +27,6 @@ from typing import Any
 import numpy as np
 
 import goalward
-from goalward.exports.onnx_monitor import successful_curves
 from goalward.monitor.band import band_of, conformal_rank
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
@@ -204,10 +204,18 @@ def first_above(scores: np.ndarray, limit: float) -> int | None:
     return int(above[0]) if len(above) else None
 
 
-def alarms(learned: Rollouts, fresh: Rollouts, effort: str, place: Path) -> list[dict[str, Any]]:
-    """The first alarm of every fresh episode by every rule."""
+def alarms(
+    learned: Rollouts, fresh: Rollouts, effort: str, place: Path, known: Path | None = None
+) -> list[dict[str, Any]]:
+    """The first alarm of every fresh episode by every rule; `known` is a run on those learned."""
+    # Not above: it brings torch, which must not be there when frames are timed.
+    from goalward.exports.onnx_monitor import successful_curves
+
     options: dict[str, Any] = {"report": False, "progress": False}
-    run = goalward.evaluate(learned, place / "run", effort=effort, **options)
+    if known is None:
+        run = goalward.evaluate(learned, place / "run", effort=effort, **options)
+    else:
+        run = goalward.open_run(known)
     judged = goalward.evaluate(fresh, place / "fresh", values=run, **options)
     band = band_of(successful_curves(run, run.method), LEVEL, from_folds=True)
     assert band is not None
@@ -234,6 +242,14 @@ def alarms(learned: Rollouts, fresh: Rollouts, effort: str, place: Path) -> list
     return found
 
 
+def judge_rest(rollouts: Rollouts, run: Path) -> None:
+    """The first episodes are those of a finished run, the others are fresh."""
+    num_learned = len(goalward.open_run(run).episodes)
+    learned, fresh = rollouts[:num_learned], rollouts[num_learned:]
+    with tempfile.TemporaryDirectory() as place:
+        tell(alarms(learned, fresh, "", Path(place), known=run), {})
+
+
 def judge(rollouts: Rollouts, num_parts: int, effort: str, stuck_at: dict[str, int]) -> None:
     part_of = np.random.default_rng(1).permutation(len(rollouts)) % num_parts
     found: list[dict[str, Any]] = []
@@ -243,6 +259,10 @@ def judge(rollouts: Rollouts, num_parts: int, effort: str, stuck_at: dict[str, i
             fresh = rollouts.select(np.flatnonzero(part_of == part))
             found += alarms(learned, fresh, effort, Path(place))
         print(f"part {part + 1} of {num_parts}", file=sys.stderr, flush=True)
+    tell(found, stuck_at)
+
+
+def tell(found: Sequence[dict[str, Any]], stuck_at: dict[str, int]) -> None:
     good = [one for one in found if one["good"]]
     bad = [one for one in found if not one["good"]]
     print(f"{len(good)} fresh successes, {len(bad)} fresh time-outs; bound {100 * LEVEL:.0f} %\n")
@@ -286,6 +306,7 @@ def main() -> None:
     alarm.add_argument("--effort", default="quick")
     alarm.add_argument("--episodes", type=int, default=200)
     alarm.add_argument("--parts", type=int, default=2)
+    alarm.add_argument("--run", type=Path, help="a run on the first of these episodes")
     options = parser.parse_args()
     doors: dict[str, Callable[[], None]] = {
         "latency": lambda: latency(options.frames),
@@ -301,6 +322,9 @@ def main() -> None:
         rollouts = recorded(Path(options.path), options.episodes)
     else:
         rollouts = embedded(options.path, options.encoder)
+    if options.run is not None:
+        judge_rest(rollouts, options.run)
+        return
     judge(rollouts, options.parts, options.effort, stuck_at)
 
 
