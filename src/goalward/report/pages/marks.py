@@ -7,7 +7,7 @@ from typing import Any
 
 from goalward.errors import GoalwardError
 from goalward.report.pages.assets import INDEX
-from goalward.report.pages.scripts import write_script
+from goalward.report.pages.scripts import is_whole, script_text, write_script
 from goalward.report.words.audit import finding_words
 from goalward.run_folder import RunFolder
 from goalward.runs.audit import read_audit
@@ -26,7 +26,9 @@ def refresh_marks(run: RunFolder) -> Path | None:
 def write_marks(run: RunFolder, folder: Path) -> None:
     """A script beside the numbers of a report: small, and written anew without the rest."""
     marks = {"audit": _audited(run), "curation": _curated(run)}
-    write_script(folder / "data" / "marks.js", "marks", marks)
+    path = folder / "data" / "marks.js"
+    if not (is_whole(path) and path.read_text().startswith(script_text("marks", marks))):
+        write_script(path, "marks", marks)
 
 
 def _audited(run: RunFolder) -> dict[str, list[dict[str, Any]]]:
