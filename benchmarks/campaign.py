@@ -30,6 +30,7 @@ from attacks.processes import limit_to, warm_up
 from attacks.results import MEANINGS, Outcome, Results, Tried, source_digest, table
 from attacks.soak import NUM_EVALUATIONS, Soak
 from attacks.together import Together
+from goalward.locks import HeldByOther, alone_in
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -61,7 +62,12 @@ def main() -> None:
         limit_to(arguments.limit)
         until = time.monotonic() + 60 * arguments.minutes
         for part in arguments.parts or PARTS:
-            _run(part, folder, until, arguments)
+            # Two of one part would disturb each other's tries, which would look like a fault.
+            try:
+                with alone_in(folder / part, wait=False):
+                    _run(part, folder, until, arguments)
+            except HeldByOther as error:
+                sys.exit(str(error))
     if arguments.only is None:
         _tell(folder)
 
