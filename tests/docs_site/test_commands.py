@@ -161,7 +161,7 @@ def desk(tmp_path, monkeypatch) -> Path:
         (tmp_path / "videos" / path).parent.mkdir(parents=True)
         videos.write_video(tmp_path / "videos" / path, 12)
     write_demo_run(tmp_path / "run", num_each=1)
-    for name in ("run_a", "run_b"):
+    for name in ("run_a", "run_b", "run_c"):
         shutil.copytree(tmp_path / "run", tmp_path / name)
     (tmp_path / "outcomes.csv").write_text(
         "episode_index,success\n" + "".join(f"{n},{n % 2 == 0}\n" for n in range(8))
