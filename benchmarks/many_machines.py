@@ -90,4 +90,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    # Workers of other machines find pieces by the name of their module, which is not __main__.
+    import many_machines
+
+    many_machines.main()
