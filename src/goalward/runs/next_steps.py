@@ -22,6 +22,8 @@ FEW_EPISODES = 20
 _CONTRADICTED = 0.3
 # Of all episodes: so many more successes are worth waiting for.
 _WORTH_WAITING = 0.1
+# Of the episodes there are: nobody records so many times more to check values.
+_MANY_TIMES = 5
 
 
 class StepKind(StrEnum):
@@ -98,6 +100,9 @@ def _more_rollouts(run: "Run") -> NextStep | None:
     for_rate = rollouts_for_rate(success)
     is_checked = run.trust.grade in (Grade.GOOD, Grade.FAIR, Grade.CONTRADICTED)
     for_trust = None if is_checked else rollouts_for_trust(run.trust, success)
+    # Values that need so many more are nearly a coin: better ones are wanted, not more rollouts.
+    if for_trust is not None and for_trust > _MANY_TIMES * success.total:
+        for_trust = None
     if not for_rate and not for_trust:
         return None
     return NextStep(
@@ -127,6 +132,8 @@ def _more_effort(run: "Run") -> NextStep | None:
     is_quick = run.settings.evaluation.effort == "quick"
     if run.trust.grade not in (Grade.WEAK, Grade.NONE) or not is_quick or not given:
         return None
+    if not given.startswith("goalward "):
+        return NextStep(StepKind.MORE_EFFORT)  # called from Python: no line of a shell
     words = shlex.split(given)
     flag, longer = _option("effort", "normal")
     if flag in words:
