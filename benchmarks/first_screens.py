@@ -83,7 +83,7 @@ def take_pictures(reports: dict[str, Path]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", type=Path, help="the folder for the four runs")
     take_pictures(make_reports(parser.parse_args(arguments).out))
 
