@@ -260,7 +260,8 @@ def _connected(ray: Any, address: str | None) -> Generator[None]:
     try:
         with _same_answer_to_stops():
             ray.init(
-                address=given,
+                # Not a cluster that somebody left running here, which Ray would look for.
+                address=given or "local",
                 log_to_driver=False,
                 logging_level=logging.ERROR,
                 **({} if given not in (None, "local") else {"include_dashboard": False}),
