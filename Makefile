@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # wait for a busy core make a training ten times slower (docs/log.md).
 WORKERS ?= 2
 
-.PHONY: help install simulators rerun ray demo docs docs-serve test mutants lint types check bench package format clean
+.PHONY: help install simulators rerun ray partners demo docs docs-serve test mutants lint types check bench package format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,12 @@ $(VENV)/ray: $(VENV)/installed
 	touch $@
 
 ray: $(VENV)/ray  ## add Ray, which `--on ray` needs
+
+$(VENV)/partners: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[onnx,zmq,wandb]'
+	touch $@
+
+partners: $(VENV)/partners  ## add what `goalward monitor` and `--tracker wandb` need
 
 $(VENV)/docs: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'

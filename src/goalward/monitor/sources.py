@@ -134,7 +134,7 @@ def from_cameras(settings: MonitorSettings, numbers: Sequence[str]) -> Iterator[
 def from_zmq(address: str) -> Iterator[Message]:
     """Messages of a publisher, as LeRobot's image server is one."""
     try:
-        import zmq
+        import zmq  # pyright: ignore[reportMissingImports] (an extra)
     except ImportError as error:
         raise GoalwardError(
             f"{argument('zmq')} needs pyzmq: pip install 'goalward[zmq]'"
