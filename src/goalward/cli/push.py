@@ -15,16 +15,16 @@ def push_command(
     replace: bool = False,
     report: bool = True,
 ) -> None:
-    """Send a run to the model hub: networks with a card, the report, and the values as a data set.
+    """Send a run to the model hub: networks, a card, the report, values.
 
-    The card states the data, the scores with their intervals, the truth where it is known, and the
-    limits. Anybody who may read it judges rollouts by its networks:
+    Networks and report go to a model, the values to a data set beside it. The card states the
+    data, the scores with their intervals, the truth where it is known, and the limits. Anybody who may read it judges rollouts by its networks:
     `goalward evaluate my_rollouts --out today --values hub:lab/pick`.
 
     Examples:
 
     ```bash
-    goalward push run lab/pick --to folder  # nothing is sent: writes exactly what would be
+    goalward push run lab/pick --to folder  # sends nothing, writes it there
     goalward push run lab/pick --private
     goalward push run lab/pick --replace  # a new version under the same name
     ```
