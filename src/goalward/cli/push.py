@@ -18,7 +18,8 @@ def push_command(
     """Send a run to the model hub: networks, a card, the report, values.
 
     Networks and report go to a model, the values to a data set beside it. The card states the
-    data, the scores with their intervals, the truth where it is known, and the limits. Anybody who may read it judges rollouts by its networks:
+    data, the scores with their intervals, the truth where it is known, and the limits. Anybody
+    who may read it judges rollouts by its networks:
     `goalward evaluate my_rollouts --out today --values hub:lab/pick`.
 
     Examples:
