@@ -1,6 +1,7 @@
 """A Ray cluster of two nodes on this machine, with one worker each."""
 
 import os
+import signal
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -21,12 +22,15 @@ def two_nodes() -> Generator[Any]:
     """Inside, RAY_ADDRESS is that of the cluster, as for users."""
     before = {name: os.environ.get(name) for name in ("RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED")}
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # The first node of a cluster in a process takes its signals; other tests want theirs.
+    handler = signal.getsignal(signal.SIGTERM)
     cluster = _started()
     try:
         os.environ["RAY_ADDRESS"] = cluster.address
         yield cluster
     finally:
         cluster.shutdown()
+        signal.signal(signal.SIGTERM, handler)
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)

@@ -55,6 +55,17 @@ def speaking_of_flags(flags: bool = True) -> Generator[None]:
         _in_flags = before
 
 
+def command_line(verb: str, *words: object, **options: object) -> str:
+    """A command of goalward as it is typed, wherever it is shown.
+
+    >>> command_line("export", "my run", to="csv")
+    "goalward export 'my run' --to csv"
+    """
+    with speaking_of_flags():
+        told = [argument(name, value) for name, value in options.items()]
+    return " ".join([shlex.join(["goalward", verb, *map(str, words)]), *told])
+
+
 def speaks_of_flags() -> bool:
     """What a process tells the ones it starts."""
     return _in_flags

@@ -121,7 +121,9 @@ def test_a_machine_without_goalward_says_so():
     assert "has no goalward 0.2 (" in found.stdout, found.stderr
 
 
-def test_a_folder_that_a_worker_cannot_see_is_named(tmp_path):
+def test_a_folder_that_a_worker_cannot_see_is_named(tmp_path, monkeypatch):
+    # A worker goes to the folder of who started it; this process has to come back.
+    monkeypatch.chdir(tmp_path)
     worker = RayWorker(str(tmp_path), [])
     versions = {"version": on_ray._version(), "code": on_ray.whole_code_digest()}
     problem = worker.prepare(versions, [str(tmp_path / "not there")], b"")

@@ -18,7 +18,7 @@ from goalward.embeddings.encoders import DEFAULT_ENCODER, find_encoder
 from goalward.embeddings.features import layout
 from goalward.embeddings.image_net import ImageNet, PixelNet
 from goalward.embeddings.preprocessing import Resize, ResizeAndCrop
-from goalward.errors import GoalwardError, argument
+from goalward.errors import GoalwardError, argument, command_line
 from goalward.exports.written import Written
 from goalward.files import check_folder, written_whole
 from goalward.monitor.band import Band, band_of
@@ -94,7 +94,8 @@ def export_onnx(
     write_folder(out, settings, _lens_arrays(first), files)
     return Written(
         out,
-        f"`goalward monitor {out} --video a.mp4`, or in Python goalward.Monitor.load({str(out)!r})",
+        f"`{command_line('monitor', out, video='a.mp4')}`, or in Python "
+        f"goalward.Monitor.load({str(out)!r})",
         settings.notes,
     )
 

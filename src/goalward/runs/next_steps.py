@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from goalward.errors import argument, speaking_of_flags
+from goalward.errors import argument, command_line, speaking_of_flags
 from goalward.metrics.more_rollouts import rollouts_for_rate, rollouts_for_trust
 from goalward.metrics.time_out_answer import Saying
 from goalward.metrics.trust import Grade
@@ -121,8 +121,7 @@ def _longer_clock(run: "Run") -> NextStep | None:
     if answer.share.value * policy.num_time_out < _WORTH_WAITING * policy.success.total:
         return None
     longest = max(one.num_steps for one in policy.more_time.late)
-    chosen = (*_option("outcome", "time_out"), *_option("sort", "chance"))
-    command = _command("episodes", run, *chosen)
+    command = _command("episodes", run, outcome="time_out", sort="chance")
     return NextStep(StepKind.LONGER_CLOCK, number=2 * longest, command=command)
 
 
@@ -135,7 +134,8 @@ def _more_effort(run: "Run") -> NextStep | None:
     if not given.startswith("goalward "):
         return NextStep(StepKind.MORE_EFFORT)  # called from Python: no line of a shell
     words = shlex.split(given)
-    flag, longer = _option("effort", "normal")
+    with speaking_of_flags():
+        flag, longer = shlex.split(argument("effort", "normal"))
     if flag in words:
         at = words.index(flag)
         words = words[:at] + words[at + 2 :]
@@ -156,12 +156,5 @@ def _compare(run: "Run") -> NextStep | None:
     return NextStep(StepKind.COMPARE, command=f"{_command('compare', run)} OTHER_RUN")
 
 
-def _option(name: str, value: str) -> tuple[str, str]:
-    """As a shell takes it: a command is one wherever it is shown."""
-    with speaking_of_flags():
-        flag, given = shlex.split(argument(name, value))
-    return flag, given
-
-
-def _command(verb: str, run: "Run", *options: str) -> str:
-    return shlex.join(["goalward", verb, str(run.folder.path), *options])
+def _command(verb: str, run: "Run", **options: str) -> str:
+    return command_line(verb, run.folder.path, **options)

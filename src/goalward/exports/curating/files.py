@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goalward.errors import GoalwardError, argument
+from goalward.errors import GoalwardError, argument, command_line
 from goalward.exports.curating.curation import Curation, Decision, Effect
 from goalward.exports.lerobot_frames import LeRobotFrames, read_lerobot_frames
 from goalward.exports.written import MADE_BY, write_parquet
@@ -108,7 +108,7 @@ def commands(
     """What to type next, as a script with reasons; of a LeRobot data set with its tools."""
     # In a comment, where a line break would begin a command.
     episodes, weights = (_in_a_line(folder.absolute() / name) for name in (EPISODES, WEIGHTS))
-    run = _in_a_line(Path(shlex.quote(str(run_folder.absolute()))))
+    run_path = run_folder.absolute()
     lines = [_FIRST_LINE]
     if frames is None:
         lines += [
@@ -131,7 +131,7 @@ def commands(
     exports = ("lerobot-progress", "rlinf-advantages", "evo-rl")
     lines += [
         "# Values and advantages of every frame, for trainers that weigh by themselves:",
-        *(f"#     goalward export {run} --to {name}" for name in exports),
+        *(f"#     {_in_a_line(command_line('export', run_path, to=name))}" for name in exports),
     ]
     num_episodes, num_frames = frames.without_values
     if num_frames:
@@ -142,8 +142,8 @@ def commands(
     return "\n".join([*lines, ""])
 
 
-def _in_a_line(path: Path) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in str(path))
+def _in_a_line(text: Path | str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in str(text))
 
 
 def _deletion(frames: LeRobotFrames, dropped: tuple[str, ...]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import re
 
+from goalward.errors import command_line
 from goalward.rollouts.episode import Outcome
 from goalward.runs.run import Run
 
@@ -43,7 +44,7 @@ def model_card(run: Run, name: str) -> str:
             "How many steps from success a robot's policy is, for every frame of its rollouts: "
             f"value functions learned by goalward {made_by.goalward}.",
             "",
-            f"    goalward evaluate my_rollouts --out run --values hub:{name}",
+            f"    {command_line('evaluate', 'my_rollouts', out='run', values=f'hub:{name}')}",
             "",
             "`report/index.html` shows all of it in a browser. "
             f"Values of every frame: the data set {name}-values.",

@@ -115,7 +115,7 @@ def test_every_kind_of_block_is_shown_as_text(demo_report, open_report):
     )
     assert shown == [
         "<p><strong>&lt;b&gt;</strong> 5&nbsp;%</p>",
-        '<ul class="plain"><li><code>a</code></li><li><em>b</em></li></ul>',
+        '<ul class="plain"><li><code>a</code></li><li><em><bdi>b</bdi></em></li></ul>',
         '<div class="scroll"><table class="scores"><thead><tr><th>method</th>'
         '<th class="number">score</th></tr></thead><tbody><tr><th>&lt;i&gt;</th>'
         '<td class="number">0.5</td></tr></tbody></table><p class="how">a note</p></div>',
