@@ -73,7 +73,7 @@ def take_pictures(reports: dict[str, Path]) -> None:
         for name, index in reports.items():
             for screen, (width, height) in SCREENS.items():
                 page = browser.new_page(viewport={"width": width, "height": height})
-                page.goto(index.as_uri(), wait_until="domcontentloaded", timeout=120_000)
+                page.goto(index.resolve().as_uri(), wait_until="domcontentloaded", timeout=120_000)
                 page.wait_for_selector("html[data-ready]")
                 path = PICTURES / f"first_{name}_{screen}.jpg"
                 picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
