@@ -6,13 +6,13 @@ BIN := $(VENV)/bin
 # wait for a busy core make a training ten times slower (docs/log.md).
 WORKERS ?= 2
 
-.PHONY: help install simulators rerun ray partners demo docs docs-serve test mutants lint types check bench package format clean
+.PHONY: help install simulators rerun lerobot ray partners demo docs docs-serve pictures test mutants lint types check bench package format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(VENV)/installed: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "goalward needs Python 3.11 or newer; try make PYTHON=python3.12 install")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "goalward needs Python 3.11 or newer; try make PYTHON=python3.12 install")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,offline]'
@@ -43,6 +43,11 @@ $(VENV)/docs: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	touch $@
 
+lerobot:  ## test against LeRobot itself, in an environment of its own (Python 3.12, several GB)
+	python3.12 -m venv .venv-lerobot
+	.venv-lerobot/bin/python -m pip install --quiet 'lerobot[dataset]' --editable '.[onnx,rerun]' pytest pytest-timeout hypothesis
+	.venv-lerobot/bin/python -m pytest tests/monitor/test_lerobot_reward.py tests/exports/test_with_lerobot.py
+
 rerun: $(VENV)/rerun  ## add rerun, which `goalward export --to rerun` needs
 
 simulators: $(VENV)/simulators  ## add mujoco, robosuite and metaworld, which `goalward simulate` needs
@@ -59,7 +64,11 @@ build/gallery_run/report/index.html: | $(VENV)/installed
 # NO_MKDOCS_2_WARNING: the makers' notice of another program is not about these pages.
 docs: $(VENV)/docs build/gallery_run/report/index.html  ## build the site into build/site, which opens from disk
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@$(BIN)/python benchmarks/pictures.py
 	@echo "open build/site/index.html"
+
+pictures: install  ## make the pictures of the pages again that are older than what they show
+	$(BIN)/python benchmarks/pictures.py --make
 
 docs-serve: $(VENV)/docs build/gallery_run/report/index.html  ## show the site on 127.0.0.1:8000 and build it anew at every change
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --dev-addr 127.0.0.1:8000

@@ -1,4 +1,4 @@
-"""Examples in modules that need a simulator run where that simulator is installed."""
+"""Examples in modules that need a simulator, LeRobot or Triton run where that is installed."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,3 +24,6 @@ collect_ignore = [
 ]
 if find_spec("lerobot") is None:
     collect_ignore += map(str, (SIMULATE.parent / "lerobot_reward").glob("*_goalward.py"))
+if find_spec("triton") is None:
+    kernels = (SIMULATE.parent / "training" / "kernels").glob("*.py")
+    collect_ignore += (str(path) for path in kernels if path.name != "__init__.py")

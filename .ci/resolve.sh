@@ -9,6 +9,8 @@ trap 'rm -rf "$place"' EXIT
 "${PYTHON:-python3}" -m venv "$place/env"
 "$place/env/bin/python" -m pip install --quiet uv
 resolves() {
+    # What an earlier answer found would be preferred.
+    rm -f "$place/found.txt"
     "$place/env/bin/uv" pip compile --quiet "$@" pyproject.toml --output-file "$place/found.txt" > /dev/null
     echo "$*: $(grep -c == "$place/found.txt") packages"
 }
@@ -18,5 +20,6 @@ for version in "$@"; do
         resolves --python-version "$version" --extra "$extra"
     done
     resolves --python-version "$version" --all-extras
-    resolves --python-version "$version" --resolution lowest-direct
+    # Of files to install as they are: what builds only with a compiler is no lower bound.
+    resolves --python-version "$version" --resolution lowest-direct --only-binary :all: --extra offline --extra onnx --extra zmq
 done

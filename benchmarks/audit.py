@@ -3,12 +3,15 @@
     python case_studies/truth/record.py mw-pick-place --out worlds --test 2 --frames 1 --at-end 0
     python benchmarks/audit.py worlds mw-pick-place mw-peg-insert --episodes 100 --draws 2
     python benchmarks/audit.py worlds mw-pick-place --marks
+    python benchmarks/audit.py worlds cloth --episodes 150 --unsure 0.005 0.01 0.02 --draws 3
 
 Episodes of a world recorded from the simulator's state; 1, 5 or 10 % of their labels are turned
 round (a time-out becomes a success at its last frame), a run learns from them, and its audit ranks
 the episodes. Beside it: ranking by loss, the mean squared error of held-out values against what the
 label says, and looking at random. `--marks` films every episode on for a while (its last frame
-again, with a little noise) and moves the goal frame of a tenth of the successes instead.
+again, with a little noise) and moves the goal frame of a tenth of the successes instead. `--unsure`
+labels like a person whose eye is off by so many metres: wrong where the goal was just reached or
+just missed, as `goalward simulate --label-noise` does (worlds whose goal has a distance: cloth).
 """
 
 import argparse
@@ -25,6 +28,7 @@ from goalward.metrics.auditing.audit import FindingKind
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.seeds import generator
+from goalward.simulate.recording.label_noise import noisy_label
 from goalward.targets.liveness import liveness_value
 
 # Looks, in multiples of the number of wrong labels.
@@ -39,13 +43,16 @@ class Recorded:
     name: str
     features: list[np.ndarray]
     success: np.ndarray
+    # Metres to the goal at the last frame, in worlds that have it; success is below a boundary.
+    goal_error: np.ndarray | None = None
 
 
 def recorded(folder: Path, name: str, num_episodes: int) -> Recorded:
     with np.load(folder / f"{name}_train.npz", allow_pickle=False) as stored:
         rows = np.concatenate([stored["proprioception"], stored["state"]], axis=1)
         parts = np.split(rows.astype(np.float32), stored["episode_ends"][:-1])
-        return Recorded(name, parts[:num_episodes], stored["success"][:num_episodes])
+        errors = stored["goal_error"][:num_episodes] if "goal_error" in stored else None
+        return Recorded(name, parts[:num_episodes], stored["success"][:num_episodes], errors)
 
 
 def rollouts_of(features: Sequence[np.ndarray], goals: Sequence[int | None]) -> Rollouts:
@@ -82,6 +89,26 @@ def flipped(world: Recorded, share: float, draw: int, effort: str) -> list[str]:
     is_wrong = np.zeros(len(world.success), dtype=np.bool_)
     draws = generator(draw, "flip", world.name)
     is_wrong[draws.choice(len(is_wrong), count, replace=False)] = True
+    return found_in(world, is_wrong, [f"{count} of {len(is_wrong)}", str(draw)], effort)
+
+
+def unsure(world: Recorded, spread: float, draw: int, effort: str) -> list[str]:
+    """Labels of a person who cannot see the boundary of success to `spread` metres."""
+    if world.goal_error is None:
+        raise SystemExit(f"{world.name} was recorded without its goal's distance: record it again")
+    draws = generator(draw, "label", world.name)
+    labels = [noisy_label(error, draws, spread) for error in world.goal_error.tolist()]
+    is_wrong = np.array(labels) != world.success
+    lost = int((is_wrong & world.success).sum())
+    told = f"{1000 * spread:.0f} mm: {is_wrong.sum()} of {len(is_wrong)}, {lost} of them successes"
+    if not is_wrong.any():
+        return [world.name, told, str(draw)]
+    return found_in(world, is_wrong, [told, str(draw)], effort)
+
+
+def found_in(world: Recorded, is_wrong: np.ndarray, told: list[str], effort: str) -> list[str]:
+    """A run learns from labels of which these are wrong; a row of what its audit finds."""
+    count = int(is_wrong.sum())
     goals = [
         len(rows) - 1 if success else None
         for rows, success in zip(world.features, world.success ^ is_wrong, strict=True)
@@ -94,7 +121,7 @@ def flipped(world: Recorded, share: float, draw: int, effort: str) -> list[str]:
     right = sum(is_wrong[i] for i in shown)
     random = [looks * count / len(is_wrong) for looks in LOOKS]
     return [
-        *(world.name, f"{count} of {len(is_wrong)}", str(draw)),
+        *(world.name, *told),
         *(" ".join(f"{number:.2f}" for number in found) for found in (ours, loss, random)),
         f"{len(shown)}, {right} of them wrong",
         f"{run.trust.skill.value:.2f}",
@@ -146,6 +173,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--effort", default="quick")
     parser.add_argument("--marks", action="store_true", help="move goal frames instead")
+    parser.add_argument("--unsure", type=float, nargs="+", help="metres by which an eye is off")
     options = parser.parse_args()
     worlds = [recorded(options.folder, name, options.episodes) for name in options.worlds]
     if options.marks:
@@ -158,10 +186,11 @@ def main() -> None:
     ranks = [f"{how}: share found in {looks} looks" for how in ("audit", "by loss", "at random")]
     print_row(["world", "wrong labels N", "draw", *ranks, "listed by audit", "AUROC"])
     print_row(["---"] * 8)
-    for share in options.shares:
+    spoil = flipped if options.unsure is None else unsure
+    for amount in options.shares if options.unsure is None else options.unsure:
         for draw in range(options.draws):
             for world in worlds:
-                print_row(flipped(world, share, draw, options.effort))
+                print_row(spoil(world, amount, draw, options.effort))
 
 
 if __name__ == "__main__":

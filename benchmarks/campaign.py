@@ -2,12 +2,15 @@
 
     python benchmarks/campaign.py [PART ...] [--minutes 60] [--seed 0] [--share 1.0]
     python benchmarks/campaign.py flips --only 517     # one try again; its folder stays to look at
+    python benchmarks/campaign.py flips --slice 2/15   # every 15th try, for many processors
 
 A try counts as right only if its result equals, to the bit, that of the same command on the same
-files undisturbed. The parts: kills, flips, mutations, together, full-disk, soak; without one, all.
+files undisturbed. The parts: kills, flips, mutations, together, full-disk, every-write, soak;
+without one, all.
 The numbers of tries are those of docs/damage.md, times `--share`. Results stay in build/campaign,
 by the code that was attacked, and are taken up again: a campaign that is out of minutes goes on
-where it stopped. Parts may run side by side, each in a process of its own. At the end, and by
+where it stopped. Parts, and slices of one, may run side by side, each in a process of its own. At
+the end, and by
 `--table` alone, a table by kind is printed and written as Markdown, every try as JSON.
 """
 
@@ -23,8 +26,8 @@ from typing import Protocol
 import numpy as np
 
 from attacks.flips import Flips
-from attacks.full_disk import FullDisk
-from attacks.kills import Kills
+from attacks.full_disk import EveryWrite, FullDisk
+from attacks.kills import COMMANDS, SIMULATED, Kills
 from attacks.mutations import Mutations
 from attacks.processes import limit_to, warm_up
 from attacks.results import MEANINGS, Outcome, Results, Tried, source_digest, table
@@ -38,19 +41,42 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 class Attacks(Protocol):
     """A part of the campaign: try number so-and-so, drawn from a generator of its own."""
 
+    def is_simulated(self, number: int) -> bool:
+        """Whether the try draws a simulated world, or needs one that was drawn."""
+        ...
+
     def attack(self, number: int, draws: np.random.Generator) -> Tried: ...
 
 
-# Of each part what makes its tries, in a folder and so many of them, and how many attacks there are
-# in a whole campaign.
-PARTS: dict[str, tuple[Callable[[Path, int], Attacks], int]] = {
-    "kills": (lambda place, wanted: Kills(place), 300),
-    "flips": (lambda place, wanted: Flips(place), 1000),
-    "mutations": (lambda place, wanted: Mutations(place), 2000),
-    "together": (lambda place, wanted: Together(place), 60),
-    "full-disk": (lambda place, wanted: FullDisk(place), 60),
-    "soak": (Soak, NUM_EVALUATIONS),
+# How many attacks of each part there are in a whole campaign; None: as many as there are things to
+# try.
+PARTS: dict[str, int | None] = {
+    "kills": 300,
+    "flips": 1000,
+    "mutations": 2000,
+    "together": 60,
+    "full-disk": 60,
+    "every-write": None,
+    "soak": NUM_EVALUATIONS,
 }
+
+
+def _attacks(part: str, place: Path, wanted: int, simulator: str) -> Attacks:
+    names = [
+        name
+        for name in COMMANDS
+        if simulator == "yes" or (name in SIMULATED) == (simulator == "only")
+    ]
+    makers: dict[str, Callable[[], Attacks]] = {
+        "kills": lambda: Kills(place),
+        "flips": lambda: Flips(place, simulator=simulator != "no"),
+        "mutations": lambda: Mutations(place),
+        "together": lambda: Together(place),
+        "full-disk": lambda: FullDisk(place),
+        "every-write": lambda: EveryWrite(place, names),
+        "soak": lambda: Soak(place, wanted),
+    }
+    return makers[part]()
 
 
 def main() -> None:
@@ -64,7 +90,7 @@ def main() -> None:
         for part in arguments.parts or PARTS:
             # Two of one part would disturb each other's tries, which would look like a fault.
             try:
-                with alone_in(folder / part, wait=False):
+                with alone_in(folder / _name(part, arguments), wait=False):
                     _run(part, folder, until, arguments)
             except HeldByOther as error:
                 sys.exit(str(error))
@@ -72,26 +98,40 @@ def main() -> None:
         _tell(folder)
 
 
+def _name(part: str, arguments: argparse.Namespace) -> str:
+    """Of a part or a slice of it: its folder, its results."""
+    index, num_slices = arguments.slice
+    name = part if num_slices == 1 else f"{part}.{index}of{num_slices}"
+    return name if arguments.simulator == "yes" else f"{name}.simulator-{arguments.simulator}"
+
+
 def _run(part: str, folder: Path, until: float, arguments: argparse.Namespace) -> None:
-    make, usual = PARTS[part]
-    wanted = arguments.tries or round(usual * arguments.share)
-    results = Results(folder, part)
-    place = folder / part
+    usual = PARTS[part]
+    name = _name(part, arguments)
+    index, num_slices = arguments.slice
+    wanted = arguments.tries or round((usual or 0) * arguments.share)
+    results = Results(folder, name)
+    place = folder / name
     place.mkdir(exist_ok=True)
-    attacks = make(place, wanted)
+    attacks = _attacks(part, place, wanted, arguments.simulator)
+    if isinstance(attacks, EveryWrite):
+        wanted = min(wanted, attacks.num_tries) or round(attacks.num_tries * arguments.share)
     if arguments.only is not None:
         print(attacks.attack(arguments.only, _draws(arguments.seed, part, arguments.only)))
         return
     # A part that cannot be done here attacks nothing, and ends all the same.
-    number, most = 0, wanted
-    while results.num_attacks < wanted and number < most and time.monotonic() < until:
-        if number not in results.numbers:
+    number, most = index, wanted
+    left_out = {"yes": (), "no": (True,), "only": (False,)}[arguments.simulator]
+    is_mine = [attacks.is_simulated(one) not in left_out for one in range(most)]
+    mine = sum(is_mine[index::num_slices])
+    while results.num_attacks < mine and number < most and time.monotonic() < until:
+        if is_mine[number] and number not in results.numbers:
             tried = attacks.attack(number, _draws(arguments.seed, part, number))
             results.add(tried)
             if tried.outcome not in (Outcome.RIGHT, Outcome.REMADE) or tried.num_leftovers:
                 print(f"{part} {number}: {tried.kind}: {tried.outcome}: {tried.note}", flush=True)
-        number += 1
-    print(f"{part}: {results.num_attacks} of {wanted}", flush=True)
+        number += num_slices
+    print(f"{name}: {results.num_attacks} of {mine}", flush=True)
 
 
 def _draws(seed: int, part: str, number: int) -> np.random.Generator:
@@ -99,7 +139,14 @@ def _draws(seed: int, part: str, number: int) -> np.random.Generator:
 
 
 def _tell(folder: Path) -> None:
-    tried: list[Tried] = [one for part in PARTS for one in Results(folder, part).tried]
+    names = [path.stem for path in sorted(folder.glob("*.jsonl"))]
+    tried: list[Tried] = [
+        one
+        for part in PARTS
+        for name in names
+        if name.partition(".")[0] == part
+        for one in Results(folder, name).tried
+    ]
     different = [one for one in tried if one.outcome is Outcome.DIFFERENT]
     text = table(tried)
     if different:
@@ -124,6 +171,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--share", type=float, default=1.0, help="of the usual number of tries")
     parser.add_argument("--tries", type=int, help="so many of each part, instead")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds until it hangs")
+    parser.add_argument("--slice", type=_slice, default=(0, 1), help="K/N: every Nth try, from K")
+    parser.add_argument(
+        "--simulator",
+        choices=("yes", "no", "only"),
+        default="yes",
+        help="no: leave out tries that draw worlds, on a machine that cannot; only: those alone",
+    )
     parser.add_argument("--only", type=int, help="the try of this number alone")
     parser.add_argument("--table", action="store_true", help="only tell what was tried")
     parser.add_argument("--folder", type=Path, default=REPOSITORY / "build" / "campaign")
@@ -132,6 +186,13 @@ def _arguments() -> argparse.Namespace:
     if unknown:
         parser.error(f"no part {unknown[0]}: there are {', '.join(PARTS)}")
     return arguments
+
+
+def _slice(text: str) -> tuple[int, int]:
+    index, num_slices = map(int, text.split("/"))
+    if not 0 <= index < num_slices:
+        raise ValueError(text)
+    return index, num_slices
 
 
 if __name__ == "__main__":

@@ -8,10 +8,14 @@ behaviour cloning network learns from all frames, from successes, from as many f
 episodes as curate keeps, and from what curate keeps or weighs; each acts in fresh episodes of the
 simulator, the same for all. No pictures: policies and values see the simulator's state. The table
 is printed anew after every 25 episodes of each; stopped and started again, it goes on from there.
+`--only weigh` ends with the weights of frames, `--only act` begins with them: a machine with
+many cores may learn the policies and let them act; `--minutes` ends it early.
 """
 
 import argparse
 import dataclasses
+import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,18 +27,17 @@ from torch import nn
 
 import goalward
 from goalward.executors.local import LocalExecutor
-from goalward.metrics.trust import trust_words
 from goalward.metrics.uncertainty.proportions import wilson
 from goalward.simulate.policies.policy import Policy
 from goalward.simulate.tasks import find_task
 from goalward.simulate.worlds.world import World
-from other_policy import recorded
 
 # Of fresh episodes: no other set of the case studies begins here.
 FIRST_SEED = 90_000_000
 # What others are compared with.
 BASE = "successes"
 AT_ONCE = 25
+POLICIES = "policies.json"
 Array = npt.NDArray[np.float64]
 
 
@@ -247,7 +250,18 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=2000, help="gradient steps of a policy")
     parser.add_argument("--effort", default="quick")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--only", choices=("weigh", "act"))
+    parser.add_argument("--minutes", type=float, default=600, help="of acting")
     options = parser.parse_args()
+    if options.only != "act":
+        weigh(options)
+    if options.only != "weigh":
+        act(options)
+
+
+def act(options: argparse.Namespace) -> None:
+    """Fresh episodes of every policy, and the table of how they went."""
+    until = time.monotonic() + 60 * options.minutes
     policies = learned(options)
     num_frames = {name: policies[name, 0][1] for name, seed in policies if seed == 0}
     file = options.out / "succeeded.npz"
@@ -259,6 +273,8 @@ def main() -> None:
                 succeeded[name][:, :shared] = stored[name][:, :shared]
     with LocalExecutor(WorldOf(options.world), options.workers) as workers:
         for first in range(0, options.fresh, AT_ONCE):
+            if time.monotonic() > until:
+                break
             so_far = min(first + AT_ONCE, options.fresh)
             jobs = [
                 Act(layers, name, seed, start, find_task(options.world).time_out)
@@ -277,25 +293,42 @@ def main() -> None:
             print(table(told, num_frames), flush=True)
 
 
-def learned(options: argparse.Namespace) -> dict[tuple[str, int], tuple[Layers, int]]:
-    """The policies by choice and seed, and how many frames each learned from; kept on disk."""
-    file = options.folder / f"{options.world}_train.npz"
-    rollouts, _ = recorded(file, options.episodes)
+def weigh(options: argparse.Namespace) -> None:
+    """How much every frame counts in every policy: by choice and seed, on disk."""
+    # Not needed to act, where less may be installed.
+    from goalward.metrics.trust import trust_words
+    from other_policy import recorded
+
+    rollouts, _ = recorded(options.folder / f"{options.world}_train.npz", options.episodes)
     run = goalward.evaluate(
         rollouts, options.out / "run", effort=options.effort, report=False, progress=False
     )
     print(trust_words(run.trust), flush=True)
-    wanted: dict[Clone, tuple[str, int]] = {}
+    told: list[dict[str, Any]] = []
     for seed in range(options.seeds):
         for number, (name, weights) in enumerate(choices(run, options.out, seed).items()):
-            path = options.out / f"policy_{number}_{seed}"
-            np.save(f"{path}_weights.npy", weights)
-            wanted[Clone(file, path, seed, options.steps)] = name, int((weights > 0).sum())
+            file = f"policy_{number}_{seed}"
+            np.save(options.out / f"{file}_weights.npy", weights)
+            frames = int((weights > 0).sum())
+            told.append({"name": name, "seed": seed, "frames": frames, "file": file})
+    (options.out / POLICIES).write_text(json.dumps(told, indent=1))
+
+
+def learned(options: argparse.Namespace) -> dict[tuple[str, int], tuple[Layers, int]]:
+    """The policies by choice and seed, and how many frames each learned from; kept on disk."""
+    file = options.folder / f"{options.world}_train.npz"
+    wanted = {
+        Clone(file, options.out / one["file"], one["seed"], options.steps): one
+        for one in json.loads((options.out / POLICIES).read_text())
+    }
     with LocalExecutor(Nothing, options.workers) as workers:
         missing = [job for job in wanted if not job.kept.is_file()]
         for job, _ in workers.results(iter(missing)):
-            print(f"learned: {wanted[job][0]}" if isinstance(job, Clone) else "", flush=True)
-    return {(name, job.seed): (Layers.read(job.kept), n) for job, (name, n) in wanted.items()}
+            print(f"learned: {wanted[job]['name']}" if isinstance(job, Clone) else "", flush=True)
+    return {
+        (one["name"], one["seed"]): (Layers.read(job.kept), one["frames"])
+        for job, one in wanted.items()
+    }
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ All are made from the rollouts that come with goalward, 48 episodes of a policy 
 choosing among them: a good policy (its 24 successes and 3 time-outs), a poor one (4 successes and
 its 24 time-outs), the recovering one as it is, with the truth of 100 frames, and 8 episodes with
 the labels of two turned round. effnet-lite0, effort quick: a run takes a minute or two. The
-pictures go to docs/pictures, as a large screen and as a phone shows them.
+pictures go to docs/pictures, as a large screen and as a phone shows them; of the recovering one
+also more of the front page, and the player at the moment to watch first.
 """
 
 import argparse
@@ -17,14 +18,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 import goalward
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
+from goalward.runs.run import Run
+from pictures import note
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 SCREENS = {"screen": (1440, 900), "phone": (390, 844)}
+SHOWN_WHOLE = "recovering"
+WHOLE = {"report": (1180, 1000), "player": (1180, 1260)}
 QUALITY = 70
 
 
@@ -48,7 +53,7 @@ def with_wrong_labels(rollouts: Rollouts) -> Rollouts:
     return Rollouts(tuple(episodes))
 
 
-def make_reports(out: Path) -> dict[str, Path]:
+def make_reports(out: Path) -> dict[str, Run]:
     demo = goalward.read("demo")
     runs: dict[str, tuple[Rollouts | str, str | None]] = {
         "good": (chosen(demo, 24, 3), "good policy"),
@@ -56,36 +61,55 @@ def make_reports(out: Path) -> dict[str, Path]:
         "recovering": ("demo", None),
         "two_wrong": (with_wrong_labels(chosen(demo, 4, 4)), "8 episodes, two labels wrong"),
     }
-    found: dict[str, Path] = {}
+    found: dict[str, Run] = {}
     for name, (rollouts, policy) in runs.items():
         run = goalward.evaluate(
             rollouts, out / name, policy=policy, encoder="effnet-lite0", effort="quick"
         )
-        found[name] = run.folder.report / "index.html"
+        found[name] = run
         print(name, run.folder.path, flush=True)
     return found
 
 
-def take_pictures(reports: dict[str, Path]) -> None:
+def to_watch_first(run: Run) -> str:
+    """Where the page shows the first moment that it recommends."""
+    first = run.scores.policy.watch_first[0]
+    return f"#episode?id={run.episodes[first.episode].id}&frame={first.frame}"
+
+
+def take_pictures(runs: dict[str, Run]) -> None:
     browser_file = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=browser_file, args=["--no-sandbox"])
-        for name, index in reports.items():
-            for screen, (width, height) in SCREENS.items():
-                page = browser.new_page(viewport={"width": width, "height": height})
-                page.goto(index.resolve().as_uri(), wait_until="domcontentloaded", timeout=120_000)
-                page.wait_for_selector("html[data-ready]")
-                path = PICTURES / f"first_{name}_{screen}.jpg"
-                picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-                picture.save(path, quality=QUALITY, optimize=True)
-                print(path.name, path.stat().st_size // 1000, "kB", flush=True)
+        for name, run in runs.items():
+            for screen, size in SCREENS.items():
+                take(browser, run, "", size, f"first_{name}_{screen}")
+        shown = runs[SHOWN_WHOLE]
+        for name, place in (("report", ""), ("player", to_watch_first(shown))):
+            take(browser, shown, place, WHOLE[name], name)
         browser.close()
+
+
+def take(browser: Browser, run: Run, place: str, size: tuple[int, int], name: str) -> None:
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+    address = (run.folder.report / "index.html").resolve().as_uri()
+    page.goto(address + place, wait_until="domcontentloaded", timeout=120_000)
+    page.wait_for_selector("html[data-ready]")
+    if place:
+        # The video stands at the frame of the address.
+        page.wait_for_function("[...document.querySelectorAll('video')].every(v => !v.seeking)")
+        page.wait_for_timeout(1_000)
+    path = PICTURES / f"{name}.jpg"
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    picture.save(path, quality=QUALITY, optimize=True)
+    print(path.name, path.stat().st_size // 1000, "kB", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", type=Path, help="the folder for the four runs")
     take_pictures(make_reports(parser.parse_args(arguments).out))
+    note("first screens")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from goalward.report.figures.episode import Moment, episode_figure
 from goalward.report.figures.sheet import chosen_moments, known_values
 from goalward.rollouts.episode import Outcome
 from goalward.runs.run import Run
+from pictures import note
 
 METHODS = ("lambda-returns", "liveness", "td", "mc", "mc-dist", "survival")
 # Pages of two methods show both.
@@ -80,6 +81,7 @@ def main() -> None:
         path = arguments.out / f"{name}.jpg"
         figure.savefig(path, dpi=130, pil_kwargs={"quality": 82, "optimize": True})
         print(path)
+    note("methods")
 
 
 if __name__ == "__main__":

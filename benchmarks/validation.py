@@ -288,6 +288,9 @@ def replace_rows(page: str, name: str, rows: list[str]) -> str:
 
 
 def main() -> None:
+    # Tests take the functions above, from elsewhere.
+    from pictures import note
+
     page = PAGE.read_text()
     for name, rows in (
         ("coverage", exact_rows()),
@@ -299,6 +302,7 @@ def main() -> None:
     draw_rates((10, 20, 50))
     draw_alarms((20, 50))
     draw_estimators()
+    note("validation")
 
 
 if __name__ == "__main__":

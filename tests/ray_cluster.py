@@ -1,9 +1,9 @@
-"""A Ray cluster of two nodes on this machine, with one worker each."""
+"""A Ray cluster of some nodes on this machine, with one worker each."""
 
 import os
 import signal
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,13 +18,13 @@ _STARTS = 3
 
 
 @contextmanager
-def two_nodes() -> Generator[Any]:
+def some_nodes(count: int) -> Generator[Any]:
     """Inside, RAY_ADDRESS is that of the cluster, as for users."""
     before = {name: os.environ.get(name) for name in ("RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED")}
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     # The first node of a cluster in a process takes its signals; other tests want theirs.
     handler = signal.getsignal(signal.SIGTERM)
-    cluster = _started()
+    cluster = _started(count)
     try:
         os.environ["RAY_ADDRESS"] = cluster.address
         yield cluster
@@ -38,7 +38,7 @@ def two_nodes() -> Generator[Any]:
                 os.environ[name] = value
 
 
-def _started() -> Any:
+def _started(count: int) -> Any:
     """Ray gives a node half a minute to start, which is short where other tests are at work."""
     from ray.cluster_utils import Cluster
 
@@ -46,7 +46,8 @@ def _started() -> Any:
         cluster = Cluster()
         try:
             cluster.add_node(num_cpus=1, include_dashboard=False)
-            cluster.add_node(num_cpus=1)
+            for _ in range(count - 1):
+                cluster.add_node(num_cpus=1)
             return cluster
         except Exception:
             cluster.shutdown()
@@ -56,6 +57,10 @@ def _started() -> Any:
 
 
 def lose_a_node(cluster: Any) -> None:
-    """The machine that is not the head goes down, with all that runs on it."""
-    (node,) = cluster.worker_nodes
+    """A machine that is not the head goes down, with all that runs on it."""
+    node = next(iter(cluster.worker_nodes))
     cluster.remove_node(node, allow_graceful=False)
+
+
+def two_nodes() -> AbstractContextManager[Any]:
+    return some_nodes(2)

@@ -12,6 +12,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parent.parent / "src" / "goalward"
 ROOM_NUMBER = {
     "executors": 0,
+    "stores": 0,
     "rollouts": 1,
     "embeddings": 2,
     "targets": 3,
@@ -123,6 +124,8 @@ def test_nothing_heavy_is_imported_with_the_command_line():
         "pandas",
         "cattrs",
         "ray",
+        "fsspec",
+        "s3fs",
     )
     code = f"import sys, goalward.cli.app; print([n for n in {heavy} if n in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

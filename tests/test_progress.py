@@ -34,6 +34,14 @@ def test_a_line_every_half_minute_and_none_for_quick_work(clock, caplog) -> None
     assert told(caplog) == ["embedding, 200 of 1,000 frames, 20 %, about 2.3 min left"]
 
 
+def test_pieces_that_failed_are_counted(clock, caplog) -> None:
+    caplog.set_level(logging.INFO, "goalward")
+    with progress_bar("embedding", unit="frames") as update:
+        clock.s += 40
+        update(200, 1000, 3)
+    assert told(caplog)[0].startswith("embedding, 3 failed, 200 of 1,000 frames, 20 %, about ")
+
+
 def test_training_says_networks_stage_share_and_time_left(clock, caplog) -> None:
     caplog.set_level(logging.INFO, "goalward")
     now = SimpleNamespace(

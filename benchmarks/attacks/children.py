@@ -1,6 +1,7 @@
 """What happens in the fork of a command: its folder, its output, its end, the moment of a stop."""
 
 import ctypes
+import errno
 import hashlib
 import os
 import resource
@@ -27,15 +28,31 @@ _FILE_EVENTS = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "o
 
 @dataclass(frozen=True)
 class Stop:
-    """A signal after so many seconds, or before the file event of this number."""
+    """A signal after so many seconds, or before the file event of this number, or before the
+    first file whose path ends like this gets its name."""
 
     signal: signal.Signals
     seconds: float | None = None
     file_event: int | None = None
+    before_file: str | None = None
 
     def __str__(self) -> str:
-        when = f"after {self.seconds:.2f} s" if self.seconds is not None else ""
-        return f"{self.signal.name} {when or f'at file event {self.file_event}'}"
+        when = f"at file event {self.file_event}"
+        if self.seconds is not None:
+            when = f"after {self.seconds:.2f} s"
+        elif self.before_file is not None:
+            when = f"before {self.before_file}"
+        return f"{self.signal.name} {when}"
+
+
+@dataclass(frozen=True)
+class NoRoom:
+    """From the file event of this number on nothing new can be written, as on a full disk."""
+
+    file_event: int
+
+    def __str__(self) -> str:
+        return f"no room from file event {self.file_event} on"
 
 
 def printed_at(place: Path, name: str) -> tuple[Path, Path, Path]:
@@ -50,7 +67,9 @@ def environment(place: Path) -> dict[str, str]:
     return {"TMPDIR": str(temporary), "GOALWARD_CACHE": str(place / "cache"), "COLUMNS": "100"}
 
 
-def in_child(work: Callable[[], object], place: Path, stop: Stop | None, name: str) -> None:
+def in_child(
+    work: Callable[[], object], place: Path, stop: Stop | NoRoom | None, name: str
+) -> None:
     code = 70
     try:
         os.setsid()
@@ -93,11 +112,11 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
 
 
-def _counting(place: Path, stop: Stop | None) -> Callable[[], int]:
-    """Counts what happens to files below a folder, and sends the signal when its turn has come."""
+def _counting(place: Path, stop: Stop | NoRoom | None) -> Callable[[], int]:
+    """Counts what happens to files below a folder; when its turn has come, sends the signal or
+    begins to refuse."""
     seen = 0
     inside = str(place)
-    fatal = None if stop is None else stop.file_event
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal seen
@@ -115,19 +134,30 @@ def _counting(place: Path, stop: Stop | None) -> Callable[[], int]:
         if not path.startswith(inside):
             return
         seen += 1
-        if seen == fatal and stop is not None:
+        if stop is None:
+            return
+        if isinstance(stop, NoRoom):
+            # Names can be changed and removed on a full disk.
+            if seen >= stop.file_event and event in ("open", "os.mkdir"):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+            return
+        named = os.fspath(arguments[1]) if event == "os.rename" else ""
+        if seen == stop.file_event or (stop.before_file and named.endswith(stop.before_file)):
             os.kill(os.getpid(), stop.signal)
 
     sys.addaudithook(hear)
     return lambda: seen
 
 
-def goalward_command(arguments: Sequence[str], drawing: bool = False) -> None:
+def goalward_command(
+    arguments: Sequence[str], drawing: bool = False, saving_often: bool = True
+) -> None:
     """In this very process, which is changed by it: for a fork."""
     from goalward.cli import main
     from goalward.training.progress import UNHURRIED
 
-    object.__setattr__(UNHURRIED, "save_s", 0.0)
+    if saving_often:
+        object.__setattr__(UNHURRIED, "save_s", 0.0)
     if not drawing:
         _draw_nothing()
     sys.argv = ["goalward", *arguments]

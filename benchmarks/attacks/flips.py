@@ -20,12 +20,14 @@ from attacks.processes import Ended, checked, command, in_fork
 from attacks.results import Outcome, Tried
 from attacks.small_files import (
     DAMAGES,
+    SMALL_ENCODER,
     TINY,
     damage,
     emptied,
     files_of,
     renewed,
     what_differs,
+    write_small_encoder,
     write_small_features,
 )
 
@@ -33,6 +35,7 @@ PART = "flips"
 _SWAPPED = "swapped"
 _EVALUATE = ("--seeds", "1", *TINY, "--no-report")
 _FIT = ("--methods", "liveness,mc", "--seeds", "2", *TINY)
+_SIMULATE = tuple(part for part in KILLED["simulate"] if part not in ("--out", "sim"))
 _TRUTH = ("truth", "sim", "--frames", "6", "--rollouts", "8", "--workers", "1")
 
 
@@ -68,11 +71,11 @@ VERBS: dict[str, Sequence[str] | Callable[[], None]] = {
     "predict by fit": ("predict", "fit", "features.npz", "--out", "predicted.parquet"),
     "embed": KILLED["embed"],
     "evaluate embedded": ("evaluate", "embedded.npz", "--out", "run_c", *_EVALUATE),
+    "simulate, going on": (*_SIMULATE, "--out", "sim_half"),
+    "simulate, nearly done": (*_SIMULATE, "--out", "sim_late"),
     "inspect": ("inspect", "sim", "--json"),
     "truth": _TRUTH,
-    "evaluate with truth": (
-        *("evaluate", "sim", "--out", "run_d", "--encoder", "effnet-lite0", *_EVALUATE),
-    ),
+    "evaluate with truth": (*("evaluate", "sim", "--out", "run_d", *SMALL_ENCODER, *_EVALUATE),),
     "export in place": KILLED["export in place, evo-rl"],
 }
 _RUN_READERS = (
@@ -114,6 +117,12 @@ TARGETS = {
     "embedding cache": Target("cache/**/*", ("embed",)),
     "feature file": Target("embedded.npz", ("evaluate embedded",)),
     "simulated data set": Target("sim/[dmv]*/**/*", ("inspect", "truth", "evaluate with truth")),
+    "half-simulated, pictures": Target(
+        "sim_half/**/*", ("simulate, going on",), ("sim_half/", "sim/")
+    ),
+    "half-simulated, tables": Target(
+        "sim_late/**/*", ("simulate, nearly done",), ("sim_late/", "sim_other/")
+    ),
     "simulation": Target("sim/simulation/**/*", ("truth", "inspect", "evaluate with truth")),
     "truth": Target("sim/truth*", ("truth", "evaluate with truth")),
     "record of exports": Target("data/meta/goalward_exports.json", ("export in place",)),
@@ -131,13 +140,20 @@ class _Undisturbed:
 class Flips:
     """The part of the campaign that damages files of ours."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, simulator: bool = True) -> None:
         self._home = folder / "home"
         self._place = folder / "try"
         self._known = Known(folder / "known.json", _read)
+        checked(in_fork(lambda: write_small_encoder(folder / "encoder"), folder), "encoder")
         if not self._home.exists():
             _make_home(self._place)
+            if simulator:
+                _simulate_in(self._place)
             self._place.rename(self._home)
+
+    def is_simulated(self, number: int) -> bool:
+        kind = list(TARGETS)[number % len(TARGETS)]
+        return TARGETS[kind].pattern.startswith("sim")
 
     def attack(self, number: int, draws: np.random.Generator) -> Tried:
         kind = list(TARGETS)[number % len(TARGETS)]
@@ -196,9 +212,7 @@ def _make_home(place: Path) -> None:
         ("evaluate", "features_b.npz", "--out", "run_b", *_EVALUATE),
         VERBS["fit"],
         KILLED["embed"],
-        KILLED["simulate"],
-        _TRUTH,
-        ("evaluate", "data", "--out", "run_of_data", "--encoder", "effnet-lite0", *_EVALUATE),
+        ("evaluate", "data", "--out", "run_of_data", *SMALL_ENCODER, *_EVALUATE),
         VERBS["export in place"],
     ):
         assert not callable(arguments)
@@ -210,6 +224,25 @@ def _make_home(place: Path) -> None:
         arguments = VERBS[verb]
         assert not callable(arguments)
         _stop_with(progress, arguments, place)
+
+
+def _simulate_in(place: Path) -> None:
+    """Simulated data sets, finished and half finished."""
+    for arguments in (
+        KILLED["simulate"],
+        (*_SIMULATE, "--out", "sim_other", "--seed", "1"),
+        _TRUTH,
+    ):
+        checked(command(arguments, place), " ".join(arguments))
+    for verb, missing in (
+        ("simulate, going on", "sim_half/simulation/traces/episode_000000.npz"),
+        ("simulate, nearly done", "sim_late/meta/info.json"),
+    ):
+        arguments = VERBS[verb]
+        assert not callable(arguments)
+        ended = command(arguments, place, stop=Stop(signal.SIGKILL, before_file=missing))
+        if not ended.was_stopped:
+            raise SystemExit(f"{verb}: {missing} is never written")
 
 
 def _stop_with(file: Path, arguments: Sequence[str], place: Path) -> None:

@@ -1,22 +1,26 @@
 """A disk that fills up in the middle of a command; with room again, the same command goes on.
 
-The disk is a small file system in memory (tmpfs), which takes the right to mount: root. Without it
-this part is left out, and says so.
+The disk of `full-disk` is a small file system in memory (tmpfs), which takes the right to mount:
+root. Without it this part is left out, and says so. `every-write` draws nothing: from the first
+file event on there is no room, then from the second on, and so forth to the last.
 """
 
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from attacks.kills import COMMANDS, Kills
-from attacks.processes import command
+from attacks.children import NoRoom
+from attacks.kills import COMMANDS, SIMULATED, Kills
+from attacks.processes import Ended, command
 from attacks.results import Outcome, Tried
-from attacks.small_files import emptied, files_of, leftovers, what_differs
+from attacks.small_files import emptied, files_of, leftovers, renewed, what_differs
 
 PART = "full-disk"
+EVERY_WRITE = "every-write"
 _PAGE = 4096
 _ROOM = 256 << 20
 
@@ -29,6 +33,7 @@ class FullDisk:
         _unmount(self._place)
         self._why_not = _why_not(folder / "probe")
         self._kills = Kills(folder)
+        self.is_simulated = self._kills.is_simulated
 
     def attack(self, number: int, draws: np.random.Generator) -> Tried:
         name = list(COMMANDS)[number % len(COMMANDS)]
@@ -49,29 +54,77 @@ class FullDisk:
             files = files_of(self._place, figures=False)
         finally:
             _unmount(self._place)
-        extra = leftovers(files, known.files)
-        outcome, why = Outcome.RIGHT, ""
-        for one in (first, second):
-            if one.is_hang:
-                outcome, why = Outcome.HANG, one.err[-300:]
-            elif one.has_traceback or one.code not in (0, 1):
-                outcome, why = Outcome.TRACEBACK, f"exit {one.code}: {one.err.strip()[-400:]}"
-        if outcome is Outcome.RIGHT and second.code != 0:
-            outcome, why = Outcome.REFUSED, f"with room again: {second.err.strip()[-300:]}"
-        differing = what_differs(files, known.files)
-        if outcome is Outcome.RIGHT and differing:
-            outcome, why = Outcome.DIFFERENT, f"differs: {', '.join(differing[:5])}"
-        ending = "enough" if first.code == 0 else first.err.strip()[-160:]
-        return Tried(
-            part=PART,
-            number=number,
-            kind=name,
-            outcome=outcome,
-            note="; ".join([f"{size} bytes: {ending}", why, *extra]),
-            num_leftovers=len(extra),
-            peak_mib=max(first.peak_mib, second.peak_mib),
-            cpu_s=max(first.cpu_s, second.cpu_s),
-        )
+        return _tried(PART, number, name, (first, second), files, known.files, f"{size} bytes")
+
+
+class EveryWrite:
+    """The part of the campaign in which there is no room from every file event on in turn."""
+
+    def __init__(self, folder: Path, names: Sequence[str]) -> None:
+        self._names = names
+        self._place = folder / "try"
+        self._kills = Kills(folder, saving_often=False)
+
+    @property
+    def num_tries(self) -> int:
+        """Once for every event of every command; the commands are run once to count them."""
+        return sum(self._kills.undisturbed(name).num_file_events for name in self._names)
+
+    def is_simulated(self, number: int) -> bool:
+        return self._names[0] in SIMULATED
+
+    def attack(self, number: int, draws: np.random.Generator) -> Tried:
+        before = 0
+        for name in self._names:
+            known = self._kills.undisturbed(name)
+            if number < before + known.num_file_events:
+                break
+            before += known.num_file_events
+        else:
+            raise IndexError(number)
+        renewed(Path(known.home), self._place)
+        stop = NoRoom(number - before + 1)
+        first = command(COMMANDS[name], self._place, stop=stop, saving_often=False)
+        second = command(COMMANDS[name], self._place, saving_often=False)
+        files = files_of(self._place, figures=False)
+        both = (first, second)
+        return _tried(EVERY_WRITE, number, name, both, files, known.files, str(stop))
+
+
+def _tried(
+    part: str,
+    number: int,
+    name: str,
+    ended: tuple[Ended, Ended],
+    files: dict[str, str],
+    wanted: dict[str, str],
+    how: str,
+) -> Tried:
+    """`ended` without room and with room again."""
+    first, second = ended
+    extra = leftovers(files, wanted)
+    outcome, why = Outcome.RIGHT, ""
+    for one in ended:
+        if one.is_hang:
+            outcome, why = Outcome.HANG, one.err[-300:]
+        elif one.has_traceback or one.code not in (0, 1):
+            outcome, why = Outcome.TRACEBACK, f"exit {one.code}: {one.err.strip()[-400:]}"
+    if outcome is Outcome.RIGHT and second.code != 0:
+        outcome, why = Outcome.REFUSED, f"with room again: {second.err.strip()[-300:]}"
+    differing = what_differs(files, wanted)
+    if outcome is Outcome.RIGHT and differing:
+        outcome, why = Outcome.DIFFERENT, f"differs: {', '.join(differing[:5])}"
+    ending = "enough" if first.code == 0 else first.err.strip()[-160:]
+    return Tried(
+        part=part,
+        number=number,
+        kind=name,
+        outcome=outcome,
+        note="; ".join([f"{how}: {ending}", why, *extra]),
+        num_leftovers=len(extra),
+        peak_mib=max(first.peak_mib, second.peak_mib),
+        cpu_s=max(first.cpu_s, second.cpu_s),
+    )
 
 
 def _mount(place: Path, size: int, more: str = "") -> None:

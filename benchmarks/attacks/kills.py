@@ -16,6 +16,7 @@ from attacks.known import Known
 from attacks.processes import Ended, checked, command, in_fork
 from attacks.results import Outcome, Tried
 from attacks.small_files import (
+    SMALL_ENCODER,
     TINY,
     emptied,
     files_of,
@@ -23,14 +24,15 @@ from attacks.small_files import (
     num_bytes,
     renewed,
     what_differs,
+    write_small_encoder,
     write_small_features,
     write_small_lerobot,
 )
 
 PART = "kills"
 _EVALUATE = ("evaluate", "features.npz", "--out", "run", "--seeds", "1", *TINY)
-_EMBED = ("embed", "data", "--encoder", "effnet-lite0", "--device", "cpu", "--out", "embedded.npz")
-_OF_DATA = ("evaluate", "data", "--out", "run_of_data", "--encoder", "effnet-lite0", "--seeds", "1")
+_EMBED = ("embed", "data", *SMALL_ENCODER, "--device", "cpu", "--out", "embedded.npz")
+_OF_DATA = ("evaluate", "data", "--out", "run_of_data", *SMALL_ENCODER, "--seeds", "1")
 COMMANDS = {
     "evaluate": (*_EVALUATE, "--no-report"),
     "evaluate, report": _EVALUATE,
@@ -63,6 +65,8 @@ COMMANDS = {
         *("export", "run_of_data", "--to", "lerobot-progress", "--in-place", "--anyway"),
     ),
 }
+# Which of them draw worlds, or need some that were drawn.
+SIMULATED = ("simulate", "truth")
 # Which commands have to be done before, once.
 _BEFORE = {
     "truth": (COMMANDS["simulate"],),
@@ -90,10 +94,15 @@ class Undisturbed:
 class Kills:
     """The part of the campaign that stops commands."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, saving_often: bool = True) -> None:
         self._folder = folder
+        self._saving_often = saving_often
         self._place = folder / "try"
         self._known = Known(folder / "known.json", lambda content: Undisturbed(**content))
+        checked(in_fork(lambda: write_small_encoder(folder / "encoder"), folder), "encoder")
+
+    def is_simulated(self, number: int) -> bool:
+        return list(COMMANDS)[number % len(COMMANDS)] in SIMULATED
 
     def attack(self, number: int, draws: np.random.Generator) -> Tried:
         name = list(COMMANDS)[number % len(COMMANDS)]
@@ -134,7 +143,8 @@ class Kills:
         if not home.exists():
             self._make_home(home, name)
         renewed(home, self._place)
-        ended = checked(command(COMMANDS[name], self._place), name)
+        ended = command(COMMANDS[name], self._place, saving_often=self._saving_often)
+        checked(ended, name)
         before = num_bytes(home)
         return Undisturbed(
             home=str(home),

@@ -18,7 +18,14 @@ from attacks.formats import FORMATS, Format
 from attacks.known import Known
 from attacks.processes import Ended, checked, in_fork
 from attacks.results import Outcome, Tried
-from attacks.small_files import DAMAGES, damage, emptied, renewed
+from attacks.small_files import (
+    DAMAGES,
+    SMALL_ENCODER,
+    damage,
+    emptied,
+    renewed,
+    write_small_encoder,
+)
 
 PART = "mutations"
 # What a reading says aloud: a result that differs is no secret where such a line is new.
@@ -37,6 +44,10 @@ class Mutations:
         self._folder = folder
         self._place = folder / "try"
         self._known = Known(folder / "known.json", lambda content: Ended(**content))
+        checked(in_fork(lambda: write_small_encoder(folder / "encoder"), folder), "encoder")
+
+    def is_simulated(self, number: int) -> bool:
+        return False
 
     def attack(self, number: int, draws: np.random.Generator) -> Tried:
         name = list(FORMATS)[number % len(FORMATS)]
@@ -101,11 +112,11 @@ class Mutations:
                 _tell_all(asked)
                 goalward_command(["inspect", asked.path, "--json", *asked.reading])
             elif verb == "embed":
-                embedding = ("--encoder", "effnet-lite0", "--device", "cpu", "--out", "e.npz")
+                embedding = (*SMALL_ENCODER, "--device", "cpu", "--out", "e.npz")
                 goalward_command(["embed", asked.path, *asked.reading, *embedding])
             else:
                 is_embedded = asked.path.endswith(".npz")
-                encoder = () if is_embedded else ("--encoder", "effnet-lite0")
+                encoder = () if is_embedded else SMALL_ENCODER
                 planned = ("--out", "run", "--plan", "--device", "cpu", *encoder, *asked.reading)
                 goalward_command(["evaluate", asked.path, *planned])
 

@@ -15,16 +15,42 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from attacks.children import HELD_BACK, Stop, environment, goalward_command, in_child, printed_at
+from attacks.children import (
+    HELD_BACK,
+    NoRoom,
+    Stop,
+    environment,
+    goalward_command,
+    in_child,
+    printed_at,
+)
 
 TESTS = Path(__file__).resolve().parent.parent.parent / "tests"
 # On a machine that others use too, a command may rightly take longer: `limit_to`.
 _limit_s = 60.0
-# Rooms that need nothing that may not be there.
-_ROOMS = ("cli", "rollouts", "training", "values", "metrics", "runs", "report", "exports")
+_ROOMS = (
+    *("cli", "rollouts", "embeddings", "training", "values", "metrics", "runs", "report"),
+    *("exports", "experiments", "trackers"),
+)
+# What these rooms and the libraries under them import when it is first needed: a fork would do it
+# again every time, and most of a small command would be that (0.4 s of the processor for 0.1 s).
+_LATE = (
+    *("pandas", "pyarrow.dataset", "pyarrow.compute", "pyarrow.pandas_compat", "onnx"),
+    *(
+        "transformers",
+        "transformers.models.clip.modeling_clip",
+        "onnxruntime",
+        "torch.onnx",
+        "tomli_w",
+        "psutil",
+        "goalward.simulate.recording.data_set",
+    ),
+    *("goalward.simulate.branch_file", "goalward.simulate.truth", "mujoco", "simulate.ball_world"),
+)
 # Where sweeps are under way a process of ours may still be ending; that is no leftover.
 _ENDING_S = 10.0
 
@@ -65,13 +91,12 @@ def warm_up() -> None:
     for room in _ROOMS:
         package = importlib.import_module(f"goalward.{room}")
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            importlib.import_module(found.name)
-    try:
-        import mujoco  # noqa: F401
-
-        from simulate import ball_world  # noqa: F401
-    except ImportError:
-        pass
+            # Some files need an extra.
+            with suppress(ImportError):
+                importlib.import_module(found.name)
+    for name in _LATE:
+        with suppress(ImportError):
+            importlib.import_module(name)
     torch.set_num_threads(1)
     # What is imported stays: a fork does not copy it only to look whether it can go.
     gc.freeze()
@@ -87,15 +112,20 @@ def command(
     arguments: Sequence[str],
     place: Path,
     *,
-    stop: Stop | None = None,
+    stop: Stop | NoRoom | None = None,
     fresh: bool = False,
     drawing: bool = False,
+    saving_often: bool = True,
     limit_s: float | None = None,
 ) -> Ended:
     """`goalward ARGUMENTS` in a folder."""
     if fresh:
         return _watched(_started(arguments, place), place, stop, limit_s)
-    return in_fork(lambda: goalward_command(arguments, drawing), place, stop=stop, limit_s=limit_s)
+
+    def work() -> None:
+        goalward_command(arguments, drawing, saving_often)
+
+    return in_fork(work, place, stop=stop, limit_s=limit_s)
 
 
 def start(arguments: Sequence[str], place: Path, name: str) -> "Started":
@@ -107,7 +137,7 @@ def in_fork(
     work: Callable[[], object],
     place: Path,
     *,
-    stop: Stop | None = None,
+    stop: Stop | NoRoom | None = None,
     limit_s: float | None = None,
 ) -> Ended:
     """Anything in a process of its own."""
@@ -136,7 +166,7 @@ class Started:
 # ---- in the parent ------------------------------------------------------------------------------
 
 
-def _forked(work: Callable[[], object], place: Path, stop: Stop | None, name: str) -> int:
+def _forked(work: Callable[[], object], place: Path, stop: Stop | NoRoom | None, name: str) -> int:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
     process = os.fork()
     if process == 0:
@@ -169,17 +199,21 @@ def _started(arguments: Sequence[str], place: Path) -> int:
 
 
 def _watched(
-    process: int, place: Path, stop: Stop | None, limit_s: float | None, name: str = "printed"
+    process: int,
+    place: Path,
+    stop: Stop | NoRoom | None,
+    limit_s: float | None,
+    name: str = "printed",
 ) -> Ended:
     started = time.monotonic()
-    wait_s = None if stop is None else stop.seconds
+    wait_s = stop.seconds if isinstance(stop, Stop) else None
     is_hang = False
     while True:
         found, status, used = os.wait4(process, os.WNOHANG)
         if found:
             break
         passed = time.monotonic() - started
-        if wait_s is not None and stop is not None and passed >= wait_s:
+        if wait_s is not None and isinstance(stop, Stop) and passed >= wait_s:
             os.kill(process, stop.signal)
             wait_s = None
         if passed > (limit_s or _limit_s):

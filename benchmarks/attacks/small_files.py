@@ -10,6 +10,8 @@ import numpy as np
 
 # Of an evaluation that takes a second: all of its files, and a training that is begun and saved.
 TINY = ("--set", "width=8,num_layers=2,num_steps=24,batch_size=16", "--device", "cpu")
+# Beside the folder of a try, so that nothing happens to it.
+SMALL_ENCODER = ("--encoder", "../encoder")
 # Figures are pictures of numbers that lie beside them; fonts and dates make their bytes.
 _DRAWN = (".png", ".svg", ".pdf")
 # Written by onnxruntime.
@@ -41,6 +43,16 @@ def write_small_lerobot(folder: Path, num_episodes: int = 4, seed: int = 0) -> N
 
     episodes = [make_episode(6 + i, i % 2 == 0, seed=seed + i) for i in range(num_episodes)]
     write_lerobot(folder, episodes)
+
+
+def write_small_encoder(folder: Path) -> None:
+    """A model with random weights, which is read and run in a fraction of a second."""
+    from rollout_files.vision_models import write_model
+
+    if not folder.exists():
+        begun = folder.with_suffix(".begun")
+        shutil.rmtree(begun, ignore_errors=True)
+        write_model(begun, "clip").rename(folder)
 
 
 def emptied(place: Path) -> None:

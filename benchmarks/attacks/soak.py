@@ -27,6 +27,9 @@ class Soak:
         self._place = folder / "try"
         self._num_evaluations = num_evaluations
 
+    def is_simulated(self, number: int) -> bool:
+        return False
+
     def attack(self, number: int, draws: np.random.Generator) -> Tried:
         emptied(self._place)
         found = self._place / "found.json"

@@ -16,7 +16,7 @@ import numpy as np
 from attacks.kills import data_at
 from attacks.processes import Ended, checked, command, in_fork, start
 from attacks.results import Outcome, Tried
-from attacks.small_files import TINY, emptied, files_of, renewed
+from attacks.small_files import SMALL_ENCODER, TINY, emptied, files_of, renewed, write_small_encoder
 
 PART = "together"
 _EVALUATE = ("evaluate", "features.npz", "--out", "run", "--no-report", *TINY)
@@ -27,7 +27,7 @@ VARIANTS: Mapping[str, Sequence[str]] = {
     "mc": (*_EVALUATE, "--seeds", "1", "--methods", "mc"),
     "another split": (*_EVALUATE, "--seeds", "1", "--split-seed", "7"),
 }
-_EMBED = ("embed", "data", "--encoder", "effnet-lite0", "--device", "cpu")
+_EMBED = ("embed", "data", *SMALL_ENCODER, "--device", "cpu")
 # What an evaluation is, apart from where and by whom it was made.
 _RESULTS = re.compile(
     r"(episodes|outcomes|events|training_log)\.csv|(values|chances)\.parquet|scores\.json|networks/.*"
@@ -43,10 +43,14 @@ class Together:
         self._place = folder / "try"
         self._known: dict[str, tuple[Any, dict[str, str], str]] = {}
         self._embedded = ""
+        checked(in_fork(lambda: write_small_encoder(folder / "encoder"), folder), "encoder")
         if not self._home.exists():
             emptied(self._place)
             checked(in_fork(data_at(self._place), self._place), "data")
             renewed(self._place, self._home)
+
+    def is_simulated(self, number: int) -> bool:
+        return False
 
     def attack(self, number: int, draws: np.random.Generator) -> Tried:
         num_processes = 2 if number % 5 else 4

@@ -8,6 +8,7 @@ seconds. The paper's methods train by the paper's numbers; minutes on a GPU, hou
 """
 
 import argparse
+import functools
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -99,8 +100,10 @@ def said(world: RecordedWorld, fitted: Fitted) -> dict[str, Any]:
     scores = ("success", "failure", "composite", "frame_auroc")
     return {
         "methods": np.array(values.methods),
+        "position": known.position,
         "discount": discount,
         "by_seed": by_seed[:, :, known.position].astype(np.float32),
+        "at_goal": at_goal_frames(world, value),
         "asked": np.array(asked),
         "chances": chances.mean(axis=2)[:, :, known.position].astype(np.float32),
         "composite": np.array(
@@ -111,6 +114,13 @@ def said(world: RecordedWorld, fitted: Fitted) -> dict[str, Any]:
         ),
         **{f"hindsight_{decay}": array.astype(np.float32) for decay, array in hindsight.items()},
     }
+
+
+def at_goal_frames(world: RecordedWorld, value: Any) -> Any:
+    """Mean value where test episodes reach the goal, which is -1 there by definition: (methods,)"""
+    endings = world.test.endings
+    goals = endings.starts[endings.success] + endings.goal_frames[endings.success]
+    return value[:, goals].mean(axis=1)
 
 
 def ends_by_network(world: RecordedWorld, fitted: Fitted) -> Mapping[str, Any]:
@@ -157,6 +167,12 @@ def main() -> None:
     parser.add_argument(
         "--variants", type=Path, help="JSON, name -> numbers of lambda-returns: each in turn"
     )
+    parser.add_argument(
+        "--no-goal", action="store_true", help="without the second after success, where recorded"
+    )
+    parser.add_argument(
+        "--planned", action="store_true", help="at frames whose branches are still to be run too"
+    )
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", dest="numbers")
     options = parser.parse_args()
     numbers: dict[str, Any] = {}
@@ -171,9 +187,11 @@ def main() -> None:
         for name in options.worlds:
             more = 4 if kind == "more" else 1
             try:
-                world = read_world(options.folder, name)
+                kept = {"at_goal": not options.no_goal, "planned": options.planned}
+                read = functools.partial(read_world, options.folder, name, **kept)
+                world = read()
                 if more > 1:
-                    world = read_world(options.folder, name, num_train=more * len(world.train))
+                    world = read(num_train=more * len(world.train))
             except FileNotFoundError as error:
                 print(f"{name}, {kind}: {error}", flush=True)
                 continue

@@ -2,12 +2,15 @@
 
     python case_studies/truth/record.py pick --out worlds                # 200 + 100 episodes, truth
     python case_studies/truth/record.py pick --out worlds --more 600     # more to learn from
+    python case_studies/truth/record.py libero --out more --only-test --known worlds   # goes on
 
 Per task and part one `.npz`: what the simulator knows of every frame (proprioception and state, as
 `observation.state` and `observation.environment_state` of a data set), the actions, how episodes
 ended, and for those that timed out the steps to success when the policy went on as it was (-1: not
-within the cap). For test episodes also the steps of many futures of some frames: 250 spread over
-all episodes, and the last frame of 50 time-outs. Needs numpy and the task's simulator;
+within the cap). Of a success also the frames of the second after it, while the policy goes on at
+the goal. For test episodes also the steps of many futures of some frames: 250 spread over
+all episodes, and the last frame of 50 time-outs; what an earlier call has measured (`--known`)
+is left out, if the test episodes are the same to the bit. Needs numpy and the task's simulator;
 a machine with many cores takes minutes where two cores take hours.
 """
 
@@ -42,6 +45,7 @@ from goalward.simulate.worlds.world import World
 # As `goalward simulate` numbers them: no two sets share an episode.
 SEEDS_PER_SET = 1_000_000
 TRAIN_SEED, TEST_SEED = 0, 1
+NOT_MEASURED = -2
 
 
 @dataclass(frozen=True)
@@ -60,13 +64,31 @@ class RunEpisode:
         seed = self.seed * SEEDS_PER_SET + self.number
         trace = run_episode(*stage, seed, time_out=self.time_out)
         trace.write(self.trace_file)
-        return {
+        # Of the last frame, where a task has it: how far off the goal was.
+        goal_error = stage[0].goal_error()
+        after = second_at_goal(*stage) if trace.success else {}
+        return after | {
             "number": self.number,
             "success": trace.success,
             "proprioception": trace.proprioception,
             "state": trace.states,
             "action": trace.actions,
+            "goal_error": goal_error,
         }
+
+
+def second_at_goal(world: World, policy: Policy[Any]) -> dict[str, Any]:
+    """What networks would see of the second after success, in which the policy just goes on."""
+    proprioception: list[Any] = []
+    states: list[Any] = []
+    for _ in range(round(world.fps)):
+        world.step(policy.act(world))
+        proprioception.append(world.proprioception())
+        states.append(world.state())
+    return {
+        "goal_proprioception": np.array(proprioception, dtype=np.float32),
+        "goal_state": np.array(states, dtype=np.float32),
+    }
 
 
 @dataclass(frozen=True)
@@ -133,12 +155,23 @@ def episode_arrays(episodes: Sequence[dict[str, Any]]) -> dict[str, Any]:
         name: np.concatenate([episode[name] for episode in episodes])
         for name in ("proprioception", "state", "action")
     }
-    lengths = [len(episode["action"]) for episode in episodes]
-    return arrays | {
-        "episode_ends": np.cumsum(lengths),
-        "success": np.array([episode["success"] for episode in episodes]),
-        "number": np.array([episode["number"] for episode in episodes]),
+    at_goal = {
+        name: np.stack([episode[name] for episode in episodes if episode["success"]])
+        for name in ("goal_proprioception", "goal_state")
     }
+    errors = [episode["goal_error"] for episode in episodes]
+    if None not in errors:
+        arrays["goal_error"] = np.array(errors)
+    lengths = [len(episode["action"]) for episode in episodes]
+    return (
+        arrays
+        | at_goal
+        | {
+            "episode_ends": np.cumsum(lengths),
+            "success": np.array([episode["success"] for episode in episodes]),
+            "number": np.array([episode["number"] for episode in episodes]),
+        }
+    )
 
 
 def going_on(
@@ -171,7 +204,16 @@ def branch_points(
     known = {(point.episode_id, point.frame) for point in ends}
     spread = sample_frames(traces, num_frames + num_at_end, seed=seed)
     others = [point for point in spread if (point.episode_id, point.frame) not in known]
-    return [*ends, *others[:num_frames]]
+    # In turn, so that a recording that is stopped has both kinds.
+    return in_turn(ends, others[:num_frames])
+
+
+def in_turn(few: Sequence[BranchPoint], many: Sequence[BranchPoint]) -> list[BranchPoint]:
+    """Both lists as one, the few spread evenly over the many."""
+    places = [(i + 0.5) / len(few) for i in range(len(few))]
+    places += [(i + 0.5) / len(many) for i in range(len(many))]
+    points = [*few, *many]
+    return [points[i] for i in sorted(range(len(points)), key=places.__getitem__)]
 
 
 def save(path: Path, arrays: dict[str, Any]) -> None:
@@ -197,6 +239,10 @@ def main() -> None:
     parser.add_argument("--at-end", type=int, default=50)
     parser.add_argument("--branches", type=int, default=8)
     parser.add_argument("--cap", type=int, help="steps; default: five standard horizons")
+    parser.add_argument(
+        "--keep-hidden", action="store_true", help="do not look for what the clock hid"
+    )
+    parser.add_argument("--known", type=Path, help="folder of an earlier call's results")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=600, help="stop branching after this")
     options = parser.parse_args()
@@ -210,7 +256,8 @@ def main() -> None:
     clock = functools.partial(_tell, name, started)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        learn = functools.partial(_learned_from, task, stage, folder, cap, options.workers)
+        goes_on = not options.keep_hidden
+        learn = functools.partial(_learned_from, task, stage, folder, cap, options.workers, goes_on)
         if options.more:
             # Numbers that the first set cannot have used.
             arrays = learn(options.more, first_number=options.train * 20)
@@ -221,20 +268,32 @@ def main() -> None:
         )
         clock(f"test: {count} of {total} succeeded")
         test_arrays = episode_arrays(test) | facts | {"natural": np.array([count, total])}
-        hidden = hidden_steps(test, options.test_seed, stage, folder, cap, options.workers)
-        test_arrays["steps_on"] = hidden
+        rows: list[tuple[int, int, int, int]] = []
+        if options.known is None:
+            test_arrays["steps_on"] = hidden_steps(
+                test, options.test_seed, stage, folder, cap, options.workers, goes_on
+            )
+        else:
+            rows += known_rows(options.known / f"{name}_test.npz", test_arrays)
+            clock(f"{len(rows)} branches are known")
         if not options.only_test:
             train_arrays = learn(options.train)
             clock("train: {} of {} succeeded".format(*train_arrays["natural"]))
             save(options.out / f"{name}_train.npz", train_arrays | facts)
         points = branch_points(test, folder, options.test_seed, options.frames, options.at_end)
-        rows: list[tuple[int, int, int, int]] = []
+        test_arrays["planned"] = np.array([(int(p.episode_id), p.frame) for p in points])
+        known = [(str(episode), frame, branch) for episode, frame, branch, _ in rows]
         saved = time.monotonic()
 
         def save_test() -> None:
-            save(options.out / f"{name}_test.npz", test_arrays | {"branches": np.array(rows)})
+            branches = np.array(rows, dtype=np.int64).reshape(-1, 4)
+            save(options.out / f"{name}_test.npz", test_arrays | {"branches": branches})
 
-        jobs = branch_jobs(points, options.branches, Branching(cap, options.test_seed))
+        save_test()
+        jobs = branch_jobs(points, options.branches, Branching(cap, options.test_seed), known)
+        # All branches of a frame, then those of the next: stopped at any moment, frames are whole.
+        place = {(point.episode_id, point.frame): i for i, point in enumerate(points)}
+        jobs.sort(key=lambda job: place[job.point.episode_id, job.point.frame])
         for done, (job, steps) in enumerate(measure(jobs, stage, options.workers), 1):
             for branch, found in zip(job.branches, steps, strict=True):
                 number = -1 if found is None else found
@@ -255,14 +314,30 @@ def _learned_from(
     folder: Path,
     cap: int,
     num_workers: int,
+    goes_on: bool,
     num_wanted: int,
     first_number: int = 0,
 ) -> dict[str, Any]:
     episodes, count, total = balanced_episodes(
         task, stage, folder, TRAIN_SEED, num_wanted, num_workers, first_number
     )
-    steps = hidden_steps(episodes, TRAIN_SEED, stage, folder, cap, num_workers)
-    return episode_arrays(episodes) | {"steps_on": steps, "natural": np.array([count, total])}
+    arrays = episode_arrays(episodes) | {"natural": np.array([count, total])}
+    steps = hidden_steps(episodes, TRAIN_SEED, stage, folder, cap, num_workers, goes_on)
+    return arrays | {"steps_on": steps}
+
+
+def known_rows(path: Path, test_arrays: dict[str, Any]) -> list[tuple[int, int, int, int]]:
+    """Branches of an earlier call, whose test episodes must be the same to the bit.
+
+    What that call found out of them is taken over.
+    """
+    with np.load(path, allow_pickle=False) as stored:
+        arrays = dict(stored)
+    for name in ("number", "proprioception", "state", "action", "cap"):
+        if not np.array_equal(arrays[name], test_arrays[name]):
+            raise SystemExit(f"{path}: its test episodes are others ({name})")
+    test_arrays["steps_on"] = arrays["steps_on"]
+    return [(int(e), int(f), int(b), int(steps)) for e, f, b, steps in arrays["branches"]]
 
 
 def hidden_steps(
@@ -272,11 +347,14 @@ def hidden_steps(
     folder: Path,
     cap: int,
     num_workers: int,
+    goes_on: bool,
 ) -> npt.NDArray[np.int64]:
     """What the clock hid: steps of each time-out to success as it went on, -1 where the cap came.
 
-    0 for successes.
+    0 for successes; of time-outs that are not let go on, that it was not measured.
     """
+    if not goes_on:
+        return np.array([0 if one["success"] else NOT_MEASURED for one in episodes])
     late = {
         position: _trace_file(folder, seed, episode["number"])
         for position, episode in enumerate(episodes)

@@ -49,11 +49,17 @@ class Judged:
         self.spread = ~self.at_end
 
     def _add(self, arrays: dict[str, Any], suffix: str) -> None:
+        """Of all frames that were asked for those whose truth is known, in its order."""
+        asked = arrays.get("position", self.known.position)
+        row_of = {int(position): row for row, position in enumerate(asked)}
+        rows = [row_of[int(position)] for position in self.known.position]
         for index, method in enumerate(arrays["methods"]):
             self.rows[str(method) + suffix] = {
-                "value": arrays["by_seed"][index].mean(axis=0).astype(np.float64),
-                "hindsight": arrays[f"hindsight_{DEFAULT_HINDSIGHT}"][index].astype(np.float64),
-                "chances": arrays["chances"][:, index].astype(np.float64),
+                "value": arrays["by_seed"][index][:, rows].mean(axis=0).astype(np.float64),
+                "hindsight": arrays[f"hindsight_{DEFAULT_HINDSIGHT}"][index][rows].astype(
+                    np.float64
+                ),
+                "chances": arrays["chances"][:, index][:, rows].astype(np.float64),
                 "composite": arrays["composite"][index],
                 "asked": arrays["asked"],
                 "ends": arrays.get("ends"),
@@ -184,11 +190,13 @@ def main() -> None:
     parser.add_argument("worlds", type=Path)
     parser.add_argument("fits", type=Path)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--no-goal", action="store_true", help="fits were made with it too")
     options = parser.parse_args()
     names = sorted({path.name.rsplit("_", 1)[0] for path in options.fits.glob("*_ours.npz")})
     texts, rows = [], []
     for name in names:
-        text, found = world_text(Judged(read_world(options.worlds, name), options.fits))
+        world = read_world(options.worlds, name, at_goal=not options.no_goal)
+        text, found = world_text(Judged(world, options.fits))
         texts.append(text)
         rows += found
     options.out.mkdir(parents=True, exist_ok=True)

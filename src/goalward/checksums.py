@@ -118,6 +118,18 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def noted_checksums(path: Path) -> dict[str, str]:
+    """What a list for `sha256sum --check` says of each file by its name; empty if there is none."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise GoalwardError(f"{path}: cannot be read ({error})") from error
+    pairs = [line.split("  ", 1) for line in lines if "  " in line]
+    return {name: checksum for checksum, name in pairs}
+
+
 def write_json_with_checksum(path: Path, content: Mapping[str, Any]) -> None:
     """A table of names and values as JSON that carries its checksum."""
     with written_with_checksum(path) as temporary:

@@ -28,9 +28,11 @@ class EvaluationConfig:
     methods: tuple[str, ...] = DEFAULT_METHODS
     """The first one speaks for the policy; the others are compared with it."""
     seeds: int = 5
+    """How often every method is trained."""
     effort: str = DEFAULT_EFFORT
     """How much training the answer is worth: quick, normal or thorough."""
     preset: str = "default"
+    """The hyper-parameters to begin from: default, or those of a study of the paper."""
     overrides: Mapping[str, Any] = field(default_factory=dict)
     """Hyper-parameters that differ from those of preset and effort."""
     per_task: bool = False
@@ -39,7 +41,9 @@ class EvaluationConfig:
     """0: each episode is judged by those of a method's own networks that never saw it (of methods
     that train on folds); 1: a part of the episodes is held out; more: each is held out once."""
     test_fraction: float = 0.25
+    """The share that is held out with folds = 1."""
     split_seed: int = 0
+    """Which episodes those are."""
     standard_horizon: int | None = None
     """Steps in which the task is usually done; None: what nine of ten successes needed."""
     scores: Mapping[str, str] = field(default_factory=dict)

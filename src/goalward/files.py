@@ -10,6 +10,7 @@ from typing import IO
 
 from goalward.errors import GoalwardError
 from goalward.leftovers import writer_mark
+from goalward.urls import check_here
 
 _READING_UMASK = threading.Lock()
 
@@ -27,6 +28,7 @@ def written_whole(path: Path) -> Generator[Path]:
     >>> [file.name for file in folder.iterdir()]
     ['scores.json']
     """
+    check_here(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(
@@ -72,6 +74,7 @@ def check_regular(path: Path) -> None:
 
 def check_folder(path: Path) -> None:
     """Make a folder for results and try to write in it, before there are results."""
+    check_here(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):

@@ -21,6 +21,7 @@ from datetime import datetime
 from pathlib import Path
 
 from goalward.errors import GoalwardError
+from goalward.urls import check_here
 
 try:
     import fcntl
@@ -78,6 +79,7 @@ def alone_in(folder: Path, *, wait: bool = True, name: str = LOCK_FILE) -> Gener
     Without `wait` that is an error. A folder that cannot be written has no lock: whoever works
     there will say so. A thread that holds the lock already goes on.
     """
+    check_here(folder)
     is_new = not folder.exists()
     path = folder.resolve() / name
     if path in _held and _held[path][0] == threading.get_ident():

@@ -19,6 +19,12 @@ LINE_EVERY_S = 30.0
 OnProgress = Callable[[int, int], None]
 
 
+class OnPieces(Protocol):
+    """The same, and how many pieces have failed."""
+
+    def __call__(self, so_far: int, total: int, num_failed: int = 0, /) -> None: ...
+
+
 class Training(Protocol):
     """What a bar wants to know of a training under way."""
 
@@ -47,13 +53,26 @@ def unheard(so_far: int, total: int) -> None:
 @contextmanager
 def progress_bar(
     what: str, *, unit: str | None = None, is_shown: bool = True
-) -> Generator[OnProgress]:
+) -> Generator[OnPieces]:
     """A function `update(so_far, total)`; quick work shows nothing at all.
 
-    With a unit ("frames") the bar says how many of them go by in a second.
+    With a unit ("frames") the bar says how many of them go by in a second. A third number is of
+    what has failed, and is said if there is any.
     """
     with _shown(what, is_shown, patience_s=_PATIENCE_S, unit=unit) as show:
-        yield lambda so_far, total: show(so_far, total, what, "")
+
+        def update(so_far: int, total: int, num_failed: int = 0, /) -> None:
+            words = f"{what}, {num_failed} failed" if num_failed else what
+            show(so_far, total, words, "")
+
+        yield update
+
+
+@contextmanager
+def fetching_bar(*, is_shown: bool = True) -> Generator[OnProgress]:
+    """A bar of what comes from a store, told in bytes and shown in megabytes."""
+    with progress_bar("fetching", unit="MB", is_shown=is_shown) as show:
+        yield lambda so_far, total: show(round(so_far / 1e6), max(1, round(total / 1e6)))
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import goalward
 from goalward.cli.app import app
+from goalward.runs.described import run_files
 
 LINK = re.compile(r'(?:href|src)="?([^">\s]+)')
 # A script, a style, a picture or a font; a link that somebody may follow is another thing.
@@ -63,6 +64,15 @@ def test_every_verb_is_in_the_reference_as_its_help_says(site):
     for verb in verbs:
         assert f"goalward {verb}" in text, verb
     assert "--standard-horizon" in text
+
+
+def test_every_file_of_a_run_is_in_the_reference_with_its_schema(site):
+    text = (site / "reference" / "run_files.html").read_text()
+    for file in run_files():
+        assert f"<code>{file.path}</code>" in text, file.path
+        assert all(f"<code>{column.name}</code>" in text for column in file.columns), file.path
+    schemas = {path.name for path in (site / "reference" / "schemas").iterdir()}
+    assert {"scores.schema.json", "config.schema.json", "networks.run.schema.json"} <= schemas
 
 
 def test_equations_are_typeset(site):

@@ -69,6 +69,7 @@ def test_files_are_named_by_their_frames_and_say_what_they_are(filled, cache: Pa
         "encoder": "tests/small",
         "revision": "1" * 40,
         "pool": "global",
+        "precision": "float",
         "key": small_encoder().key,
     }
     vectors = [load_file(store.folder / name)["embeddings"] for name in names]

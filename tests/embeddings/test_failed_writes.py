@@ -18,8 +18,8 @@ from goalward import GoalwardError
 from goalward.embeddings import cache as cache_module
 from goalward.embeddings.cache import EncoderCache
 from goalward.embeddings.embed_report import EmbedProgress
-from goalward.embeddings.features import gathered
 from goalward.embeddings.image_net import TorchRunner
+from goalward.spilled import gathered
 
 ROLLOUTS = picture_rollouts([3] * 40)
 # A run that waits for a claim that nobody drops would never end.
@@ -70,9 +70,9 @@ def test_a_full_disk(limit: str, disk: Path, wanted: bytes, embed_with_report):
 
 
 def test_no_room_for_large_features(disk: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("goalward.embeddings.features._IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr("goalward.spilled.IN_MEMORY_BYTES", 0)
     with pytest.raises(GoalwardError, match="no room for a file of 0.1 GB"):
-        gathered([], (100_000, 500), "float16", disk)
+        gathered([], (100_000, 500), "float16", folder=disk)
 
 
 def fail_after(monkeypatch: pytest.MonkeyPatch, num_writes: int, error: Exception) -> None:

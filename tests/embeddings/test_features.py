@@ -75,14 +75,14 @@ def test_a_part_of_the_rollouts_has_its_part_of_the_features():
 def test_large_features_lie_in_a_file(cameras, monkeypatch: pytest.MonkeyPatch, cache: Path):
     wanted = features(cameras=cameras, n_obs_steps=2)
     files = set(cache.rglob("*"))
-    monkeypatch.setattr("goalward.embeddings.features._IN_MEMORY_BYTES", wanted.nbytes - 1)
+    monkeypatch.setattr("goalward.spilled.IN_MEMORY_BYTES", wanted.nbytes - 1)
     embedded = embed(ROLLOUTS, small_encoder(), device="cpu", cameras=cameras, n_obs_steps=2)
     stored = embedded.features
     assert isinstance(stored, np.memmap)
     assert not isinstance(wanted, np.memmap)
     assert np.array_equal(stored, wanted)
     assert {path for path in cache.rglob("*") if path.is_file()} <= files, "the file has no name"
-    monkeypatch.setattr("goalward.embeddings.features._IN_MEMORY_BYTES", wanted.nbytes)
+    monkeypatch.setattr("goalward.spilled.IN_MEMORY_BYTES", wanted.nbytes)
     assert not isinstance(features(cameras=cameras, n_obs_steps=2), np.memmap)
 
 

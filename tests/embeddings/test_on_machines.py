@@ -97,7 +97,7 @@ def test_frames_in_memory_do_not_travel():
 
 def test_another_machine_must_find_the_same_encoder(model_folder):
     folder = str(model_folder("clip"))
-    wanted = NamedEncoder(folder, "global", "0" * 16)
+    wanted = NamedEncoder(folder, "global", "float", "0" * 16)
     with pytest.raises(GoalwardError, match="it is another one .*same folder on all machines"):
         wanted.find()
 
@@ -162,8 +162,18 @@ def test_a_clip_that_kills_its_workers_is_named_and_the_others_are_embedded(
     cluster, data_set, tmp_path
 ):
     rollouts = with_a_deadly_clip(goalward.read(data_set))
+    failed_so_far = []
     with pytest.raises(PiecesFailed) as failed:
-        embed(rollouts, small_encoder(), cache=tmp_path / "cache", device="cpu", on="ray")
+        embed(
+            rollouts,
+            small_encoder(),
+            cache=tmp_path / "cache",
+            device="cpu",
+            on="ray",
+            on_progress=lambda now: failed_so_far.append(now.num_failed),
+        )
+    assert failed_so_far == sorted(failed_so_far)
+    assert failed_so_far[-1] <= 1
     assert str(failed.value).startswith(f"episode 2, camera {rollouts.camera_names[0]}: its worker")
     assert str(failed.value).endswith(", 3 times (1 of 12 failed, the others are done)")
     assert len(entries(tmp_path / "cache")) == 2 * len(LENGTHS) - 1

@@ -1,9 +1,11 @@
 """Recordings read back by rerun's own reader."""
 
+import importlib
 import io
 import re
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 
 import av
 import numpy as np
@@ -31,8 +33,10 @@ def export(run, out, episodes="0", **options):
 
 def read_back(path):
     """Entity -> component -> rows; and the columns of time lines under their names."""
-    rerun = pytest.importorskip("rerun", reason="the extra `rerun` is not installed")
-    reader = rerun.chunk.RrdReader(path)
+    pytest.importorskip("rerun", reason="the extra `rerun` is not installed")
+    # Older versions have it elsewhere.
+    place = "rerun.chunk" if find_spec("rerun.chunk") else "rerun.experimental"
+    reader = importlib.import_module(place).RrdReader(path)
     content: dict[str, dict[str, list]] = {}
     for chunk in reader.stream():
         columns = chunk.to_record_batch().to_pydict()

@@ -7,7 +7,7 @@ as short as its rules allow (`lerobot/rewards/factory.py`, `lerobot/rewards/pret
 
 import importlib
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from importlib.util import find_spec
 from types import ModuleType
 from typing import ClassVar
@@ -25,10 +25,10 @@ PACKAGE = "goalward.lerobot_reward"
 @pytest.fixture
 def lerobot(monkeypatch):
     """LeRobot, or what stands in for it; our modules are imported anew against it."""
-    for name in ("configuration", "modeling", "processor"):
-        monkeypatch.delitem(sys.modules, f"{PACKAGE}.{name}_goalward", raising=False)
     if find_spec("lerobot") is not None:
         return
+    for name in ("configuration", "modeling", "processor"):
+        monkeypatch.delitem(sys.modules, f"{PACKAGE}.{name}_goalward", raising=False)
 
     @dataclass
     class RewardModelConfig:
@@ -105,3 +105,65 @@ def test_which_number_and_from_where(lerobot, folder):
         configuration.GoalwardConfig(reward="joy")
     with pytest.raises(GoalwardError, match="give the folder that `goalward export --to onnx` wro"):
         model_class(configuration.GoalwardConfig)(configuration.GoalwardConfig())
+
+
+def test_lerobot_finds_makes_and_asks_it_by_its_own_code(folder, run):
+    """By its options on the command line, its factory and its processors."""
+    pytest.importorskip("lerobot", reason="LeRobot is not installed (make lerobot)")
+    draccus = pytest.importorskip("draccus")
+    from lerobot.configs.parser import load_plugin, parse_plugin_args
+    from lerobot.configs.rewards import RewardModelConfig
+    from lerobot.rewards.factory import (
+        get_reward_model_class,
+        make_reward_model,
+        make_reward_model_config,
+        make_reward_pre_post_processors,
+    )
+
+    option = "reward_model.discover_packages_path"
+    found = parse_plugin_args("discover_packages_path", [f"--{option}={PACKAGE}"])
+    assert found == {option: PACKAGE}
+    load_plugin(found[option])
+    options = {"type": "goalward", "folder": folder, "reward": "progress"}
+    typed = [f"--reward_model.{name}={text}" for name, text in options.items()]
+    config = draccus.parse(
+        make_dataclass("Options", [("reward_model", RewardModelConfig)]), args=typed
+    ).reward_model
+    assert config == make_reward_model_config("goalward", folder=str(folder))
+    assert config.type == "goalward"
+    model = make_reward_model(config, dataset_stats=None)
+    assert type(model) is get_reward_model_class("goalward")
+    assert not model.is_trainable
+    before, after = make_reward_pre_post_processors(config)
+    episode, monitor = run.rollouts[0], goalward.Monitor.load(folder)
+    cameras = ("observation.images.front", "observation.images.wrist")
+    for number in range(3):
+        pictures = [episode.frame(name, number) for name in cameras]
+        state = episode.proprioception[number]
+        batch = before(
+            {
+                **{
+                    name: torch.from_numpy(np.moveaxis(picture, -1, 0).astype(np.float32) / 255)
+                    for name, picture in zip(cameras, pictures, strict=True)
+                },
+                "observation.state": torch.from_numpy(state),
+            }
+        )
+        reward = after(model.compute_reward(batch))
+        wanted = (1 - monitor.step(pictures, state).value) / 2
+        assert reward.tolist() == pytest.approx([wanted], abs=1e-6)
+
+
+def test_what_lerobot_saves_is_opened_again(folder, tmp_path):
+    pytest.importorskip("lerobot", reason="LeRobot is not installed (make lerobot)")
+    from lerobot.configs.parser import load_plugin
+    from lerobot.rewards.factory import make_reward_model, make_reward_model_config
+
+    load_plugin(PACKAGE)
+    config = make_reward_model_config("goalward", folder=str(folder))
+    model = make_reward_model(config)
+    model.save_pretrained(tmp_path / "saved")
+    again = type(model).from_pretrained(tmp_path / "saved")
+    assert again.config.folder == str(folder)
+    config.pretrained_path = str(tmp_path / "saved")
+    assert make_reward_model(config).config.folder == str(folder)

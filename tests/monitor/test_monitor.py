@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from rollout_files.vision_models import write_model
 
 import goalward
 from goalward.errors import GoalwardError
@@ -233,3 +234,15 @@ def test_features_that_a_run_was_given(tmp_path):
     assert np.abs(np.array(told) - value[:12]).max() < 1e-4
     with pytest.raises(GoalwardError, match="features= is missing"):
         monitor.step(state=[0.1])
+
+
+def test_an_encoder_in_8_bits_watches_too(place):
+    """Exactly: a picture's numbers do not depend on how many cameras there are."""
+    pytest.importorskip("goalward.embeddings.eight_bit")
+    model = str(write_model(place / "dinov2", "dinov2"))
+    run = small_run(
+        place / "eight", model, place / "cache", embedding={"precision": "int8"}, number=8, seeds=1
+    )
+    monitor = goalward.Monitor.load(goalward.export(run, "onnx", progress=False).path)
+    assert monitor.settings.encoder.endswith(", int8")
+    assert_same(run, lambda _: monitor, run.rollouts)

@@ -129,6 +129,12 @@ def test_a_training_log_that_was_changed_is_refused(folder):
         run.training_log()
 
 
+def test_a_report_does_not_pass_over_a_training_log_that_is_gone(folder):
+    (folder / "training_log.csv").unlink()
+    with pytest.raises(GoalwardError, match=r"training_log.csv: was .*it is gone.*`"):
+        goalward.open_run(folder).report(progress=False)
+
+
 @pytest.mark.parametrize("name", ["networks/nets-0.safetensors", "networks/run.json"])
 def test_predictions_by_damaged_networks_are_refused(folder, name):
     flip(folder / name)

@@ -1,6 +1,7 @@
 """From what a user points at to rollouts with features: what is told, refused and passed on."""
 
 import logging
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from rollout_files.small_encoder import WIDTH, picture_rollouts, small_encoder
 
 import goalward
 from goalward.errors import GoalwardError, speaking_of_flags
+from goalward.runs.given import truth_path_of
 from goalward.runs.inputs import embed_input, is_feature_file, read_input
 
 
@@ -124,3 +126,12 @@ def test_a_device_that_is_not_there_is_refused(tmp_path):
     options = {"encoder": small_encoder(), "cache": tmp_path}
     with pytest.raises(GoalwardError, match="no device 'banana'"):
         embed_input(picture_rollouts([3]), options, device="banana")
+
+
+@pytest.mark.parametrize("begun", ["truth.branches.jsonl", "truth.shard-01-of-02.branches.jsonl"])
+def test_a_truth_that_is_gone_is_not_passed_over(tmp_path: Path, caplog, begun: str):
+    assert truth_path_of(tmp_path, None) is None
+    assert caplog.messages == []
+    (tmp_path / begun).write_text("{}")
+    assert truth_path_of(tmp_path, None) is None
+    assert "truth.parquet: is not there, though its truth was measured" in caplog.messages[0]

@@ -80,6 +80,21 @@ def test_labels_that_good_values_contradict_are_named() -> None:
     assert (step.kind, set(step.episodes)) == (StepKind.CHECK_LABELS, {"4", "7"})
     assert shlex.split(step.command) == ["goalward", "audit", "run"]
     assert contradicted(run_of(HALF * 24, knowing)) == ()
+    words = plain_text(next_step_words(step, run))
+    assert words.startswith("Check the labels of 2 episodes")
+    assert "how they are labelled" in words
+    one = plain_text(next_step_words(replace(step, episodes=("4",)), run))
+    assert one.startswith("Check the label of 1 episode: ")
+    assert one.endswith("how it is labelled: 4.")
+
+
+def test_a_call_from_python_is_no_line_to_copy_into_a_shell() -> None:
+    run = run_of(HALF * 24, blind, effort="quick")
+    made_by = replace(run.settings.made_by, command="goalward.evaluate(..., out='run')")
+    run = replace(run, settings=replace(run.settings, made_by=made_by))
+    assert StepKind.MORE_ROLLOUTS in kinds(run)
+    for step in run.next_steps:
+        assert step.command == "" or step.command.startswith("goalward "), step
 
 
 def test_nothing_that_succeeded_asks_for_successes_first() -> None:
@@ -97,6 +112,12 @@ def test_time_outs_that_are_nearly_there_ask_for_a_longer_clock() -> None:
     # Clocks of 19 steps; all time-outs are said to be 15 away.
     assert step.number == 38
     assert "--outcome time_out --sort chance" in step.command
+    late = round(run.time_outs.share.value * 24)
+    assert late > 4
+    assert plain_text(next_step_words(step, run)) == (
+        f"Let the policy run for 38 steps, twice its clock, in some rollouts: about {late} of the "
+        "24 time-outs are expected to succeed then."
+    )
     assert StepKind.LONGER_CLOCK not in kinds(run_of(HALF * 24, knowing))
 
 

@@ -18,7 +18,7 @@ from goalward.rollouts.episode import Outcome
 from goalward.training import fit as training_loop
 from goalward.training import tensor_file
 from goalward.training.progress import Pace
-from goalward.training.step import evaluate
+from goalward.training.scoring import evaluate
 from goalward.training.tensor_file import read_tensors, write_tensors
 from goalward.values.fit import fit
 from goalward.values.fitted import load
@@ -95,6 +95,18 @@ def test_finished_groups_are_read_and_not_trained(rollouts, small, tmp_path: Pat
     write_tensors(path, tensors, facts)
     value = fit(rollouts, "mc", seeds=1, checkpoint=tmp_path, **small).predict(rollouts).raw_value
     assert (value == -0.25).all()
+
+
+def test_networks_in_the_place_of_others_are_trained_again(rollouts, small, tmp_path: Path):
+    one = fit(rollouts, ["mc", "mc-dist"], seeds=1, checkpoint=tmp_path, **small).predict(rollouts)
+    first, second = (tmp_path / f"nets-{index}.safetensors" for index in range(2))
+    whole = second.read_bytes()
+    second.write_bytes(first.read_bytes())
+    other = fit(rollouts, ["mc", "mc-dist"], seeds=1, checkpoint=tmp_path, **small).predict(
+        rollouts
+    )
+    assert second.read_bytes() == whole
+    assert (one.raw_value == other.raw_value).all()
 
 
 def test_networks_of_version_0_1_0_have_no_log(rollouts, small, tmp_path: Path):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import goalward
+from goalward.rollouts import episode as episode_module
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
-from goalward.training import frames as frames_module
 from goalward.training.frames import training_frames
 
 
@@ -58,8 +58,9 @@ def test_what_cannot_be_learned_from(recorded):
 @pytest.mark.parametrize("rows_at_a_time", [2, 4, 100])
 @pytest.mark.parametrize(("row", "place"), [(0, "a: .*frame 0"), (3, "a: .*3"), (8, "c: .*1")])
 def test_bad_features_name_episode_and_frame(recorded, monkeypatch, rows_at_a_time, row, place):
-    monkeypatch.setattr(frames_module, "_ROWS_AT_A_TIME", rows_at_a_time)
     features = recorded.features.copy()
+    numbers = rows_at_a_time * features.shape[1]
+    monkeypatch.setattr(episode_module, "_NUMBERS_AT_A_TIME", numbers)
     features[row, 1] = np.inf
     with pytest.raises(goalward.GoalwardError, match=f"episode {place}$"):
         training_frames(recorded.with_features(features))

@@ -7,8 +7,8 @@ import torch
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.training import inputs
-from goalward.training.compiled import fused_on_cuda
 from goalward.training.frames import training_frames
+from goalward.training.fused import kernels_for
 from goalward.training.inputs import FeatureRows, standardisation
 
 CPU = torch.device("cpu")
@@ -73,13 +73,5 @@ def test_a_small_movement_far_from_zero_keeps_its_scale():
     assert mean.dtype == scale.dtype == np.float32
 
 
-def test_functions_for_cuda_run_as_they_are_elsewhere():
-    called = []
-
-    def doubled(tensor, dtype):
-        called.append(dtype)
-        return tensor * 2
-
-    assert fused_on_cuda(doubled)(torch.ones(2), torch.bfloat16).tolist() == [2, 2]
-    assert called == [torch.bfloat16]
-    assert fused_on_cuda(doubled).__name__ == "doubled"
+def test_kernels_are_for_cuda_alone():
+    assert kernels_for(torch.ones(2, dtype=torch.bfloat16), torch.bfloat16) is None

@@ -33,6 +33,7 @@ PAPER = {
     "importance_end": 1.0,
     "priority_floor": 0.01,
     "capacity": 10_000,
+    "block_mb": 2048.0,
     "discount": 0.993,
     "td_discount": 0.999,
     "td_normaliser": 250.0,
@@ -266,6 +267,7 @@ def test_a_training_is_noted_by_what_it_depends_on():
         "lags",
         "max_inputs",
         "survival_horizons",
+        "block_mb",
     )
     old = {
         n: v for n, v in (PAPER | DEFAULT).items() if n not in (*newer, "rounds", "starts", "decay")

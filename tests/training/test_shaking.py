@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from goalward.training.hyperparameters import Hyperparameters
+from goalward.training.scoring import score_held_out
 from goalward.training.shaking import Shaking
-from goalward.training.step import draw, folder, gradient_step, score_held_out, targets, train_batch
+from goalward.training.step import draw, folder, gradient_step, targets, train_batch
 from goalward.values.fit import fit
 
 KEYS = torch.tensor([[123], [456]])

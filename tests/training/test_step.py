@@ -5,12 +5,11 @@ import pytest
 import torch
 from torch.nn import functional
 
+from goalward.training.scoring import evaluate, score_held_out
 from goalward.training.step import (
     draw,
-    evaluate,
     folder,
     gradient_step,
-    score_held_out,
     targets,
     train_batch,
 )

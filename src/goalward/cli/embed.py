@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from cyclopts import Parameter
 
@@ -23,6 +24,9 @@ class EmbedArguments:
     pool: str = "global"
     """One vector for the whole picture (global), or one per cell of a grid (grid2, grid3, ...),
     which keeps where things are."""
+    precision: Literal["float", "int8"] = "float"
+    """float is float32 on a CPU and bfloat16 on a GPU; int8 runs a vision transformer in 8 bits on
+    the CPU, two to three times as fast, with vectors a little off (docs/embedding.md)."""
     n_obs_steps: int = 1
     """How many observations the policy saw; so many stand side by side in a row."""
     every: int = 1
@@ -33,7 +37,8 @@ class EmbedArguments:
     batch_size: int | None = None
     """Frames per forward pass. Default: what suits the device."""
     cache: Path | None = None
-    """The folder for embeddings. Default: GOALWARD_CACHE, else the platform's cache folder."""
+    """The folder for embeddings, here or in a store (s3://bucket/cache). Default: GOALWARD_CACHE,
+    else the platform's cache folder."""
 
 
 def embed_command(
@@ -60,6 +65,7 @@ def embed_command(
     goalward embed my_rollouts --cameras front,wrist --encoder dinov2
     goalward embed my_rollouts --encoder effnet-lite0  # without a model hub
     goalward embed my_rollouts --encoder ./my-siglip --pool grid2
+    goalward embed my_rollouts --precision int8  # faster without a GPU
     # proprioception alone
     goalward embed my_rollouts --cameras '' --out states.npz
     goalward embed my_rollouts --on ray  # the machines of a Ray cluster
@@ -71,7 +77,7 @@ def embed_command(
     Parameters
     ----------
     path
-        A folder or file of rollouts.
+        A folder or file of rollouts, here or in a store (s3://bucket/rollouts).
     out
         Write features and outcomes to this file (.npz), which `goalward fit` takes.
     on

@@ -81,7 +81,8 @@ def evaluate_command(
     Parameters
     ----------
     path
-        A folder or file of rollouts, or a feature file (.npz).
+        A folder or file of rollouts, here or in a store (s3://bucket/rollouts), or a feature file
+        (.npz).
     out
         The folder for all results. One that was made with other options stays as it is, and
         results go to the next, run-2 beside run, unless you give --replace.

@@ -59,7 +59,8 @@ def inspect_command(
     Parameters
     ----------
     path
-        A folder or file of rollouts, or a feature file (.npz).
+        A folder or file of rollouts, here or in a store (s3://bucket/rollouts), or a feature file
+        (.npz).
     json_output
         Print the facts as JSON and nothing else.
     episodes

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from goalward.progress import progress_bar
+from goalward.progress import fetching_bar, progress_bar
 
 if TYPE_CHECKING:
     from goalward.rollouts.dataset import Rollouts
@@ -56,5 +56,5 @@ class ReadArguments:
         # Readers of videos and tables take half a second to import: only who reads pays.
         from goalward.rollouts.readers import read
 
-        with progress_bar("reading") as update:
-            return read(path, **vars(self), on_progress=update)
+        with fetching_bar() as fetch, progress_bar("reading") as update:
+            return read(path, **vars(self), on_progress=update, on_fetch=fetch)

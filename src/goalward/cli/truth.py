@@ -11,6 +11,7 @@ from goalward.errors import GoalwardError
 from goalward.leftovers import sweep
 from goalward.locks import alone_in
 from goalward.progress import progress_bar
+from goalward.urls import check_here
 
 if TYPE_CHECKING:
     from goalward.executors.shard import Shard
@@ -96,6 +97,7 @@ def truth_command(
     _check("rollouts", rollouts)
     is_local(on)
     share = None if shard is None else Shard.of(shard)
+    check_here(dataset)
     data_set = SimulatedDataSet(dataset)
     settings = data_set.settings
     if not data_set.is_finished:

@@ -3,11 +3,15 @@
     <cache>/embeddings/<encoder>-<pool>-<key>/encoder.json
     <cache>/embeddings/<encoder>-<pool>-<key>/3f/3f6a...c1.safetensors
     <cache>/embeddings/<encoder>-<pool>-<key>/te/text-90b2...7d.safetensors      (a task's text)
+    <cache>/embeddings/<encoder>-<pool>-<key>/network.onnx                       (in 8 bits alone)
 
 The name of a file is the fingerprint of its frames: a data set that is moved, renamed or read in
 another format finds its embeddings again, a changed video does not. A file takes its name when it
 is whole, so that a kill loses only what was under way, and two processes never see each other's
 halves. Each file carries a checksum.
+
+A cache in a store (`GOALWARD_CACHE=s3://bucket/cache`) has the same names there. Stores have no
+locks: two machines may embed the same clip, and the second to finish writes the same bytes again.
 """
 
 import contextlib
@@ -16,7 +20,7 @@ import json
 import os
 import re
 import struct
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,12 +36,17 @@ from goalward.errors import GoalwardError
 from goalward.files import written_whole
 from goalward.leftovers import sweep
 from goalward.rollouts.frames import FrameSource
+from goalward.stores.keeping import bring, bring_all, check_can_keep, discard, is_kept, keep
+from goalward.stores.place import StoredPath
+from goalward.urls import as_url, without_file_protocol
 
 HalfVectors = npt.NDArray[np.float16]
 
 ROOM = "embeddings"
 ABOUT = "encoder.json"
 CLAIMS = "claims"
+# An encoder in 8 bits (`eight_bit_files.py`).
+NETWORK = "network.onnx"
 SUFFIX = ".safetensors"
 # Begins the name of a text's vector, which lies among the clips.
 TEXT_PREFIX = "text-"
@@ -51,12 +60,17 @@ class DamagedEntry(Exception):
 
 
 def cache_folder(folder: str | Path | None = None) -> Path:
-    """Where the cache lies: as given, else `GOALWARD_CACHE`, else the platform's place for it."""
-    if folder is not None:
-        return Path(folder).expanduser()
-    named = os.environ.get("GOALWARD_CACHE")
+    """Where the cache lies: as given, else `GOALWARD_CACHE`, else the platform's place for it.
+
+    One in a store has a folder of this machine in front of it.
+    """
+    named = os.environ.get("GOALWARD_CACHE") if folder is None else folder
     if named:
-        return Path(named).expanduser()
+        url = as_url(named)
+        if url is None:
+            return without_file_protocol(named).expanduser()
+        check_can_keep(url)
+        return StoredPath.of(url)
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("goalward", appauthor=False))
@@ -89,7 +103,13 @@ class EncoderCache:
         return self.folder / fingerprint[:2] / f"{fingerprint}{SUFFIX}"
 
     def has(self, fingerprint: str) -> bool:
-        return self.path(fingerprint).exists()
+        path = self.path(fingerprint)
+        return path.exists() or (isinstance(path, StoredPath) and is_kept(path))
+
+    def bring(self, fingerprints: Iterable[str]) -> None:
+        """Fetch what a store has of these entries, many at a time, before they are read."""
+        if isinstance(self.folder, StoredPath):
+            bring_all(self.folder, [self.path(fingerprint) for fingerprint in fingerprints])
 
     def read(self, fingerprint: str, num_frames: int, *, check: bool = True) -> HalfVectors | None:
         """The embeddings of a clip, mapped into memory; None if there are none.
@@ -97,6 +117,8 @@ class EncoderCache:
         DamagedEntry if there are some, but not those of these frames, or they were changed.
         """
         path = self.path(fingerprint)
+        if isinstance(path, StoredPath):
+            bring(path)
         try:
             vectors, about = _mapped(path)
         except FileNotFoundError:
@@ -121,7 +143,10 @@ class EncoderCache:
         return claim(self.folder / CLAIMS / fingerprint)
 
     def remove(self, fingerprint: str) -> None:
-        self.path(fingerprint).unlink(missing_ok=True)
+        path = self.path(fingerprint)
+        path.unlink(missing_ok=True)
+        if isinstance(path, StoredPath):
+            discard(path)
 
     def write(self, fingerprint: str, vectors: HalfVectors, precision: str) -> None:
         """Keep the embeddings of a clip."""
@@ -135,6 +160,11 @@ class EncoderCache:
             # One text for all facts: safetensors writes several in an order of its own.
             metadata = {_FACTS: json.dumps(about, sort_keys=True)}
             save_file({_TENSOR: np.ascontiguousarray(vectors)}, temporary, metadata=metadata)
+        self._keep(self.path(fingerprint))
+
+    def _keep(self, path: Path) -> None:
+        if isinstance(path, StoredPath):
+            keep(path)
 
     def sweep(self) -> None:
         """Remove what killed processes left: files half written, claims that nobody holds."""
@@ -153,10 +183,12 @@ class EncoderCache:
             "encoder": self.encoder.id,
             "revision": self.encoder.revision,
             "pool": self.encoder.pool,
+            "precision": self.encoder.precision,
             "key": self.encoder.key,
         }
         with self._explained(), written_whole(about) as temporary:
             temporary.write_text(json.dumps(facts, indent=1))
+        self._keep(about)
 
     @contextlib.contextmanager
     def _explained(self) -> Generator[None]:

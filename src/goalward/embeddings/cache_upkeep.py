@@ -7,8 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from goalward.embeddings.cache import ABOUT, CLAIMS, ROOM, SUFFIX, TEXT_PREFIX, cache_folder
+from goalward.embeddings.cache import (
+    ABOUT,
+    CLAIMS,
+    NETWORK,
+    ROOM,
+    SUFFIX,
+    TEXT_PREFIX,
+    cache_folder,
+)
 from goalward.errors import GoalwardError
+from goalward.stores.place import StoredPath, url_of
 
 
 @dataclass(frozen=True)
@@ -26,7 +35,13 @@ class EncoderUse:
 
 def cache_uses(cache: str | Path | None = None) -> list[EncoderUse]:
     """What lies in the cache, encoder by encoder."""
-    room = cache_folder(cache) / ROOM
+    folder = cache_folder(cache)
+    if isinstance(folder, StoredPath):
+        raise GoalwardError(
+            f"{url_of(folder)}: what a store keeps is listed and removed by the store's own tools "
+            "and rules (aws s3 ls, lifecycle rules)"
+        )
+    room = folder / ROOM
     if not room.is_dir():
         return []
     return [_use(folder) for folder in sorted(room.iterdir()) if folder.is_dir()]
@@ -52,7 +67,7 @@ def _use(folder: Path) -> EncoderUse:
 
 def _entries(folder: Path) -> Iterator[tuple[Path, int, float]]:
     """(path, bytes, last used) of every entry; files that others remove meanwhile are skipped."""
-    for path in folder.glob(f"??/*{SUFFIX}"):
+    for path in (*folder.glob(f"??/*{SUFFIX}"), *folder.glob(NETWORK)):
         if not path.name.startswith("."):
             with contextlib.suppress(FileNotFoundError):
                 facts = path.stat()
@@ -60,8 +75,8 @@ def _entries(folder: Path) -> Iterator[tuple[Path, int, float]]:
 
 
 def _is_clip(path: Path) -> bool:
-    """The texts of tasks lie among the clips."""
-    return not path.name.startswith(TEXT_PREFIX)
+    """The texts of tasks lie among the clips, a network in 8 bits beside them."""
+    return path.name != NETWORK and not path.name.startswith(TEXT_PREFIX)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from goalward.embeddings.cache import DamagedEntry, EncoderCache
 from goalward.embeddings.clip_work import ClipWork
 from goalward.embeddings.embed_job import EmbedJob
 from goalward.embeddings.embed_report import EmbedReport, OnEmbedProgress
-from goalward.embeddings.encoders import DEFAULT_ENCODER, Encoder
-from goalward.embeddings.features import gathered, layout, observation, stacked
+from goalward.embeddings.encoders import DEFAULT_ENCODER, FLOAT, Encoder
+from goalward.embeddings.features import layout, observation, stacked
 from goalward.embeddings.text_tower import cached_task_vectors
 from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.executors.choice import LOCAL, Workers
@@ -26,6 +26,7 @@ from goalward.rollouts.thinning import (
     filled_between,
     frames_looked_at,
 )
+from goalward.spilled import gathered
 
 if TYPE_CHECKING:
     import torch
@@ -37,6 +38,7 @@ def embed(
     *,
     cameras: Sequence[str] | None = None,
     pool: str = "global",
+    precision: str = FLOAT,
     proprioception: bool = True,
     keep_features: bool | None = None,
     n_obs_steps: int = 1,
@@ -62,7 +64,9 @@ def embed(
     error if `strict`. `n_obs_steps` is how many observations the policy saw. With `every` one frame
     in so many is encoded, and always the first, the goal and the last; vectors between lie on the
     straight line. No cameras at all (`cameras=()`) leaves proprioception alone. `on_finish` hears
-    what was done. `on` says who encodes: this process (`local`), or `num_workers` workers of a Ray
+    what was done. `precision="int8"` runs a vision transformer in 8 bits on the CPU, two to three
+    times as fast; its vectors are others (docs/embedding.md), and are never mixed with those of
+    "float". `on` says who encodes: this process (`local`), or `num_workers` workers of a Ray
     cluster (`ray`, or `ray://host:10001`), which share the cache and see the files.
 
     Where there are several tasks and the encoder can read, their texts become vectors too
@@ -72,7 +76,9 @@ def embed(
     if n_obs_steps < 1:
         raise GoalwardError(f"{argument('n_obs_steps', n_obs_steps)}: must be at least 1")
     workers = Workers(on, num_workers)
-    job = EmbedJob.of(rollouts, encoder, cameras, pool, every, batch_size, device, workers)
+    job = EmbedJob.of(
+        rollouts, encoder, cameras, pool, precision, every, batch_size, device, workers
+    )
     rollouts, names = job.rollouts, job.cameras
     size = rollouts.proprioception.shape[1] if proprioception else 0
     num_given = _num_given(rollouts, keep_features)
@@ -110,6 +116,7 @@ def embed_shard(
     *,
     cameras: Sequence[str] | None = None,
     pool: str = "global",
+    precision: str = FLOAT,
     every: int = 1,
     device: str | None = None,
     batch_size: int | None = None,
@@ -124,7 +131,9 @@ def embed_shard(
     """
     started = time.monotonic()
     workers = Workers(on, num_workers)
-    job = EmbedJob.of(rollouts, encoder, cameras, pool, every, batch_size, device, workers)
+    job = EmbedJob.of(
+        rollouts, encoder, cameras, pool, precision, every, batch_size, device, workers
+    )
     if not job.cameras:
         raise GoalwardError(f"{argument('shard', str(shard))}: without cameras there is no work")
     work = job.work(cache, on_progress)
@@ -179,7 +188,7 @@ class _Rows:
         first = rows(0)
         shape = (rollouts.num_frames, first.shape[1])
         parts = (rows(position) for position in range(len(rollouts)))
-        return gathered(parts, shape, first.dtype, self.work.store.folder)
+        return gathered(parts, shape, first.dtype, folder=self.work.store.folder)
 
     def _cached(self, episode: Episode, camera: str) -> npt.NDArray[np.float16]:
         work, frames = self.work, frames_looked_at(episode)

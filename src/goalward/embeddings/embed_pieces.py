@@ -19,9 +19,12 @@ from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import executor_on
 from goalward.executors.piece import PiecesFailed
 from goalward.files import check_folder
-from goalward.rollouts.frames import ArrayFrames, FrameSource
+from goalward.rollouts.frames import ArrayFrames, FrameSource, innermost
+from goalward.stores.place import StoredPath
 
 if TYPE_CHECKING:
+    import torch
+
     from goalward.embeddings.filling import LoadedEncoder
 
 # Enough for all decoders beside a GPU, few enough that a lost worker loses little.
@@ -36,10 +39,11 @@ class NamedEncoder:
 
     name: str
     pool: str
+    precision: str
     key: str
 
     def find(self) -> Encoder:
-        found = find_encoder(self.name, pool=self.pool)
+        found = find_encoder(self.name, pool=self.pool, precision=self.precision)
         if found.key != self.key:
             raise GoalwardError(
                 f"encoder {self.name}: on {platform.node()} it is another one ({found.label}); "
@@ -67,7 +71,9 @@ class Desk:
 class EmbeddingDesk:
     """A cache, and an encoder that is loaded when the first frame wants it."""
 
-    def __init__(self, store: EncoderCache, device: str | None, batch_size: int | None) -> None:
+    def __init__(
+        self, store: EncoderCache, device: "torch.device | str | None", batch_size: int | None
+    ) -> None:
         self.store = store
         self._device, self._batch_size = device, batch_size
         self._loaded: LoadedEncoder | None = None
@@ -76,7 +82,7 @@ class EmbeddingDesk:
         from goalward.embeddings.filling import LoadedEncoder
 
         if self._loaded is None:
-            self._loaded = LoadedEncoder(self.store.encoder, self._device, self._batch_size)
+            self._loaded = LoadedEncoder(self.store, self._device, self._batch_size)
         return self._loaded
 
 
@@ -158,7 +164,8 @@ def embed_on(
         desk,
         num_workers,
         most_workers=len(clips),
-        shared=[folder],
+        # What lies in a store every machine fetches for itself.
+        shared=[] if isinstance(folder, StoredPath) else [folder],
         read_from=read_from,
         num_gpus=num_gpus,
     )
@@ -170,7 +177,8 @@ def embed_on(
             work.report.add(done.report)
             reasons |= {left.episode_id: left.reason for left in done.report.left_out}
             frames += done.report.num_frames
-            work.on_progress(EmbedProgress("embedding", frames, total))
+            failed = len(pieces.problems)
+            work.on_progress(EmbedProgress("embedding", frames, total, failed))
     if pieces.problems:
         raise PiecesFailed(pieces.problems, len(clips) - len(pieces.problems))
     # In the order of the episodes, not in that of the workers.
@@ -186,6 +194,4 @@ def _cut(clips: Sequence[EpisodeClip], num_workers: int) -> Iterator[EmbedClips]
 
 
 def _is_in_memory(frames: FrameSource) -> bool:
-    while (stored := getattr(frames, "stored", None)) is not None:
-        frames = stored
-    return isinstance(frames, ArrayFrames)
+    return isinstance(innermost(frames), ArrayFrames)

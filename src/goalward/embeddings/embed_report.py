@@ -15,6 +15,8 @@ class EmbedProgress:
     stage: str
     frames: int
     total_frames: int
+    # Clips given up so far, where workers of a cluster embed.
+    num_failed: int = 0
 
 
 OnEmbedProgress = Callable[[EmbedProgress], None]

@@ -12,20 +12,24 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from goalward.embeddings import effnet_lite0_weights
 from goalward.embeddings.model_files import ModelFiles, hub_model, local_model
 from goalward.embeddings.pooling import grid_of
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 
 if TYPE_CHECKING:
     from goalward.embeddings.image_net import ImageNet
 
 # Part of every key: raise it when the same frames would give other numbers.
 _RECIPE = "1"
+
+
+Precision = Literal["float", "int8"]
+FLOAT, INT8 = "float", "int8"
 
 
 @dataclass(frozen=True)
@@ -61,32 +65,51 @@ class Encoder:
     load_net: "Callable[[str], ImageNet]"
     # Of a model of transformers, which may be able to read as well.
     files: ModelFiles | None = None
+    precision: Precision = FLOAT
 
     @property
     def key(self) -> str:
         """What the cache files embeddings under."""
-        exact = f"{self.id}@{self.revision}, pool {self.pool}, recipe {_RECIPE}"
+        exact = f"{self.id}@{self.revision}, pool {self.pool}, recipe {_RECIPE}{self._bits}"
         return hashlib.blake2b(exact.encode(), digest_size=8).hexdigest()
 
     @property
     def label(self) -> str:
-        return f"{self.id}@{self.revision[:12]}, pool {self.pool}"
+        return f"{self.id}@{self.revision[:12]}, pool {self.pool}{self._bits}"
+
+    @property
+    def _bits(self) -> str:
+        """What 8 bits make of it is another encoder; float32 and bfloat16 are one."""
+        return "" if self.precision == FLOAT else f", {self.precision}"
 
     def load(self) -> "ImageNet":
-        """The network, with its weights, on the CPU."""
+        """The network, with its weights, on the CPU, in float32 whatever the precision."""
         return self.load_net(self.pool)
 
 
-def find_encoder(name: str = DEFAULT_ENCODER, *, pool: str = "global") -> Encoder:
+def find_encoder(
+    name: str = DEFAULT_ENCODER, *, pool: str = "global", precision: str = FLOAT
+) -> Encoder:
     """The encoder meant by a name of the table, a hub id, or a folder.
 
     >>> find_encoder("siglip2", pool="grid2").label
     'google/siglip2-base-patch16-224@75de2d55ec2d, pool grid2'
+    >>> find_encoder("siglip2", precision="int8").label
+    'google/siglip2-base-patch16-224@75de2d55ec2d, pool global, int8'
     >>> find_encoder("resnet")
     Traceback (most recent call last):
     ...
     goalward.errors.GoalwardError: no encoder 'resnet'; there are siglip2, clip, dinov2, ...
     """
+    if precision not in get_args(Precision):
+        raise GoalwardError(
+            f"{argument('precision', precision)}: there are {', '.join(get_args(Precision))}"
+        )
+    found = _in_float(name, pool)
+    return found if precision == FLOAT else replace(found, precision=INT8)
+
+
+def _in_float(name: str, pool: str) -> Encoder:
     grid_of(pool)
     known = ENCODERS.get(name)
     if isinstance(known, effnet_lite0_weights.Weights):

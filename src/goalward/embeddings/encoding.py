@@ -20,6 +20,7 @@ from goalward.embeddings.image_net import Runner, Vectors
 from goalward.embeddings.preprocessing import Prepare
 from goalward.errors import GoalwardError
 from goalward.rollouts.frames import FrameSource, Image
+from goalward.stores.problems import StoreError
 
 HalfVectors = npt.NDArray[np.float16]
 ClipKey = TypeVar("ClipKey")
@@ -236,6 +237,8 @@ class _Decoders(Generic[ClipKey]):
                     group = []
                 if self._stopped.is_set():
                     return
+        except StoreError:
+            raise  # the video may be whole: its episode is not left out
         except GoalwardError as error:
             clip.error = error
         self._put(_Prepared(clip, group, is_last=True))

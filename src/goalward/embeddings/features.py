@@ -7,18 +7,11 @@ Proprioception goes in as it was recorded: `goalward.fit` standardises every fea
 mean and deviation over its own training episodes, and keeps both with the networks.
 """
 
-import tempfile
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from goalward.files import reserve
-
-# Features above this size are kept in a file, not in memory.
-_IN_MEMORY_BYTES = 2 << 30
 
 
 def observation(
@@ -49,26 +42,6 @@ def stacked(observations: npt.NDArray[Any], n_obs_steps: int) -> npt.NDArray[Any
     rows = np.arange(len(observations))
     back = range(n_obs_steps - 1, -1, -1)
     return np.concatenate([observations[np.maximum(rows - steps, 0)] for steps in back], axis=1)
-
-
-def gathered(
-    parts: Iterable[npt.NDArray[Any]], shape: tuple[int, int], dtype: npt.DTypeLike, folder: Path
-) -> npt.NDArray[Any]:
-    """Parts one after the other in one array; in a file under `folder` if that is large."""
-    num_bytes = shape[0] * shape[1] * np.dtype(dtype).itemsize
-    if num_bytes <= _IN_MEMORY_BYTES:
-        whole = np.empty(shape, dtype=dtype)
-    else:
-        folder.mkdir(parents=True, exist_ok=True)
-        # The file has no name and goes when the array does.
-        with tempfile.TemporaryFile(dir=folder) as file:
-            reserve(file, num_bytes, folder)
-            whole = np.memmap(file, dtype=dtype, mode="r+", shape=shape)
-    row = 0
-    for part in parts:
-        whole[row : row + len(part)] = part
-        row += len(part)
-    return whole
 
 
 def layout(

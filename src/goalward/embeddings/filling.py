@@ -14,9 +14,11 @@ import torch
 from goalward.devices import chosen_device
 from goalward.embeddings.cache import EncoderCache, Wanted
 from goalward.embeddings.claims import WorkClaim
-from goalward.embeddings.encoders import Encoder
+from goalward.embeddings.eight_bit_files import eight_bit_file
+from goalward.embeddings.encoders import INT8
 from goalward.embeddings.encoding import Clip, encode_clips
-from goalward.errors import GoalwardError, RolloutError
+from goalward.embeddings.image_net import Runner
+from goalward.errors import GoalwardError, RolloutError, argument
 
 # Clips that another process is working on are looked at again after this time.
 _LOOK_AGAIN_S = 0.2
@@ -32,10 +34,27 @@ class LoadedEncoder:
     """An encoder on a device; one that is kept serves many calls."""
 
     def __init__(
-        self, encoder: Encoder, device: torch.device | str | None, batch_size: int | None
+        self, store: EncoderCache, device: torch.device | str | None, batch_size: int | None
     ) -> None:
         self.device = chosen_device(device)
-        self.runner = encoder.load().on(self.device, batch_size)
+        if store.encoder.precision == INT8:
+            self.runner = _in_eight_bits(store, self.device, batch_size)
+        else:
+            self.runner = store.encoder.load().on(self.device, batch_size)
+
+
+def _in_eight_bits(store: EncoderCache, device: torch.device, batch_size: int | None) -> Runner:
+    if device.type != "cpu":
+        raise GoalwardError(
+            f"{argument('precision', INT8)} is for CPUs, and the device is {device}: leave it out, "
+            f"or give {argument('device', 'cpu')}"
+        )
+    path = eight_bit_file(store.encoder, store.folder)
+    from goalward.embeddings.eight_bit_runner import EightBitRunner
+
+    threads = torch.get_num_threads()
+    # The numbers are the same whatever the size: two pictures for each thread.
+    return EightBitRunner(path, 2 * threads if batch_size is None else batch_size, threads)
 
 
 @dataclass

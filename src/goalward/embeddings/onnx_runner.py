@@ -3,16 +3,15 @@
 # pyright: basic
 # (onnxruntime ships no type stubs)
 
-import io
-import warnings
 from collections.abc import Callable
 
 import numpy as np
-import onnx  # noqa: F401  torch's exporter needs it
+import onnx  # noqa: F401  without it there is nothing to run
 import onnxruntime
 import torch
 from torch import nn
 
+from goalward.embeddings.onnx_export import as_onnx
 from goalward.embeddings.preprocessing import Prepare
 from goalward.rollouts.frames import Image
 
@@ -30,23 +29,13 @@ class OnnxRunner:
         self.batch_size = batch_size
         self.prepare = resize
         example = torch.zeros(batch_size, *size, 3, dtype=torch.uint8)
-        exported = io.BytesIO()
-        with warnings.catch_warnings(), torch.inference_mode():
-            # The exporter says that there is a newer one; that one needs yet another package.
-            warnings.simplefilter("ignore")
-            torch.onnx.export(
-                net,
-                (example,),
-                exported,  # pyright: ignore  (it does take a file)
-                dynamo=False,
-                input_names=["pixels"],
-            )
+        exported = as_onnx(net, example, "pixels")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
         # Waiting threads sleep: the decoder needs the cores between two batches.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(
-            exported.getvalue(), options, providers=["CPUExecutionProvider"]
+            exported, options, providers=["CPUExecutionProvider"]
         )
 
     def new_batch(self, height: int, width: int) -> Image:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from goalward.embeddings.cache import DamagedEntry, EncoderCache
-from goalward.embeddings.encoders import DEFAULT_ENCODER, find_encoder
+from goalward.embeddings.encoders import DEFAULT_ENCODER, FLOAT, find_encoder
+from goalward.embeddings.fingerprint_notes import FingerprintNotes, is_in_store
 from goalward.errors import RolloutError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.frames import FrameSource
@@ -53,13 +54,14 @@ def embedding_outlook(
     *,
     cameras: Sequence[str],
     pool: str = "global",
+    precision: str = FLOAT,
     every: int = 1,
     cache: str | Path | None = None,
     device: "torch.device | str | None" = None,
     batch_size: int | None = None,
 ) -> EmbeddingOutlook:
     """Look at the cache, and let the encoder try some frames that are not in it."""
-    store = EncoderCache.of(find_encoder(encoder, pool=pool), cache)
+    store = EncoderCache.of(find_encoder(encoder, pool=pool, precision=precision), cache)
     looked_at = looked_at_every(rollouts, every)
     clips = [camera_looked_at(episode, camera) for episode in looked_at for camera in cameras]
     total = sum(clip.num_frames for clip in clips)
@@ -69,14 +71,12 @@ def embedding_outlook(
     if not missing:
         return outlook
     # torch takes seconds to import: only when there is something to encode.
-    from goalward.devices import chosen_device
-    from goalward.embeddings.filling import num_decoders
+    from goalward.embeddings.filling import LoadedEncoder, num_decoders
 
     started = time.monotonic()
-    where = chosen_device(device)
-    runner = store.encoder.load().on(where, batch_size)
+    loaded = LoadedEncoder(store, device, batch_size)
     to_load = time.monotonic() - started
-    per_frame, size = _try(missing, runner, num_decoders(where))
+    per_frame, size = _try(missing, loaded.runner, num_decoders(loaded.device))
     return EmbeddingOutlook(total, outlook.num_cached, seen < total, per_frame, to_load, size)
 
 
@@ -87,6 +87,10 @@ def _look(
 
     Spread over the data set: an embedding that was stopped has the first part of it.
     """
+    notes = FingerprintNotes.beside(store)
+    notes.take(clips)
+    # A clip that nobody has noted brings its video from the store: few of them, and then the clock.
+    at_a_time = _READERS if any(map(is_in_store, clips)) else _CLIPS_AT_A_TIME
     order = np.random.default_rng(0).permutation(len(clips))
     seen = found = 0
     missing: list[FrameSource] = []
@@ -101,8 +105,8 @@ def _look(
         return clip, None if vectors is None else vectors.shape[1]
 
     with ThreadPoolExecutor(_READERS) as readers:
-        for start in range(0, len(order), _CLIPS_AT_A_TIME):
-            some = order[start : start + _CLIPS_AT_A_TIME]
+        for start in range(0, len(order), at_a_time):
+            some = order[start : start + at_a_time]
             for clip, known in readers.map(there, [clips[position] for position in some]):
                 seen += clip.num_frames
                 if known is None:

@@ -5,9 +5,9 @@ Resizing is Pillow's, on bytes: by Pillow in the threads that decode, or on the 
 network: a picture travels as bytes, a quarter of the size.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from PIL import Image as PillowImage
@@ -78,6 +78,15 @@ class ResizeAndCrop:
         resized = _resized(frame, shape.height, shape.width, self.resample)
         rows = slice(shape.top, shape.top + shape.crop_height)
         return resized[rows, shape.left : shape.left + shape.crop_width]
+
+
+def resize_from(stored: Mapping[str, Any]) -> Resize | ResizeAndCrop:
+    """From its arguments, as a file keeps them.
+
+    >>> resize_from({"height": 224, "width": 224, "resample": "bicubic"})
+    Resize(height=224, width=224, resample='bicubic')
+    """
+    return ResizeAndCrop(**stored) if "shortest_edge" in stored else Resize(**stored)
 
 
 @dataclass(frozen=True)

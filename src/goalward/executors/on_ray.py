@@ -9,27 +9,24 @@ import contextlib
 import logging
 import os
 import pickle
-import signal
-import socket
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from goalward.code_version import whole_code_digest
-from goalward.errors import GoalwardError, argument, speaks_of_flags
+from goalward.errors import GoalwardError, speaks_of_flags
 from goalward.executors.local import ONE_THREAD, checked_num_workers
 from goalward.executors.piece import Answer, Piece, result_files
+from goalward.executors.ray_cluster import connected, first_line, imported_ray
 from goalward.executors.tries import MOST_TRIES, OnFailed, Tries
 from goalward.leftovers import writer_mark
 
 Station = TypeVar("Station")
 Result = TypeVar("Result")
 
-_ANSWERS_WITHIN_S = 5.0
 # With no worker at all for so long, nobody will come any more.
 _PATIENCE_S = 600.0
 _LOOK_AGAIN_S = 1.0
@@ -75,9 +72,9 @@ class RayExecutor(Generic[Station]):
         self.num_workers = 0
 
     def __enter__(self) -> "RayExecutor[Station]":
-        self._ray = _ray()
+        self._ray = imported_ray()
         try:
-            self._open.enter_context(_connected(self._ray, self._address))
+            self._open.enter_context(connected(self._ray, self._address))
             self._must_see = [
                 *(str(self._open.enter_context(_mark_in(folder))) for folder in self._shared),
                 *(str(path.absolute()) for path in self._read_from),
@@ -194,7 +191,7 @@ class RayExecutor(Generic[Station]):
         except self._ray.exceptions.RayError as error:
             self._num_failed_starts += 1
             if self._num_failed_starts >= MOST_TRIES:
-                raise GoalwardError(f"no worker can be started: {_first_line(error)}") from error
+                raise GoalwardError(f"no worker can be started: {first_line(error)}") from error
             self._start()
             return
         if problem is not None:
@@ -218,10 +215,6 @@ class RayExecutor(Generic[Station]):
             )
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-
-
 def _version() -> str:
     from goalward import __version__
 
@@ -230,77 +223,6 @@ def _version() -> str:
 
 def _folders() -> list[str]:
     return [os.path.abspath(folder) for folder in sys.path]  # noqa: PTH100 ("" is this folder)
-
-
-def _ray() -> Any:
-    # Said before Ray is imported: without GPUs to hand out it leaves the variables alone, and it
-    # tells its makers nothing.
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    try:
-        import ray  # pyright: ignore[reportMissingImports] (an extra)
-        import ray.cloudpickle  # pyright: ignore[reportMissingImports]
-        import ray.exceptions  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise GoalwardError(
-            f"{argument('on', 'ray')} needs Ray: pip install 'goalward[ray]'"
-        ) from error
-    return ray
-
-
-@contextlib.contextmanager
-def _connected(ray: Any, address: str | None) -> Generator[None]:
-    """Inside, Ray is there: the cluster of an address, that of RAY_ADDRESS, or one of our own."""
-    if ray.is_initialized():
-        yield
-        return
-    given = address or os.environ.get("RAY_ADDRESS") or None
-    if given not in (None, "local", "auto"):
-        _check_somebody_answers(given)
-    try:
-        with _same_answer_to_stops():
-            ray.init(
-                # Not a cluster that somebody left running here, which Ray would look for.
-                address=given or "local",
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                **({} if given not in (None, "local") else {"include_dashboard": False}),
-            )
-    except Exception as error:  # Ray has many kinds, builtin ones among them
-        raise GoalwardError(
-            f"Ray at {given or 'this machine'} cannot be used: {_first_line(error)}"
-        ) from error
-    try:
-        yield
-    finally:
-        ray.shutdown()
-
-
-@contextlib.contextmanager
-def _same_answer_to_stops() -> Generator[None]:
-    """A cluster that Ray starts here would answer SIGTERM by exit(1), in the middle of anything."""
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, before)
-
-
-def _check_somebody_answers(address: str) -> None:
-    """Ray itself would try for minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdigit():
-        raise GoalwardError(
-            f"{address}: not an address of a Ray cluster, which is written host:port or "
-            "ray://host:port"
-        )
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S).close()
-    except (OSError, OverflowError) as error:
-        raise GoalwardError(
-            f"nobody answers at the Ray address {address} ({error}): is the cluster up?"
-        ) from error
 
 
 @contextlib.contextmanager

@@ -66,6 +66,8 @@ def _is_of_the_machine(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
             return True
+        if getattr(error, "is_passing", False):
+            return True
         error = error.__cause__
     return False
 

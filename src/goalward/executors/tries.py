@@ -55,6 +55,8 @@ class Tries(Generic[AnyPiece]):
         self._problems.append(problem)
         if self._on_failed is not None:
             self._on_failed(piece, problem)
+        else:
+            _log.warning("%s (%d failed; the others go on)", problem, len(self._problems))
         self._failed_in_a_row += 1
         if self._failed_in_a_row >= _HOPELESS:
             raise PiecesFailed(self._problems, self.num_done)

@@ -200,7 +200,7 @@ class _Export:
         )
 
     def _frames(self) -> LeRobotFrames:
-        root = self.run.data_path(self.data)
+        root = self.run.data_folder(self.data)
         if self.in_place and is_embedded(root):
             raise GoalwardError(
                 f"the rollouts that come with goalward are not changed; use {argument('out')}"

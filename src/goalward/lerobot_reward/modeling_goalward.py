@@ -19,6 +19,8 @@ from goalward.monitor.monitor import Monitor, Reading
 from goalward.rollouts.frames import Image
 
 STATE = "observation.state"
+# LeRobot's own, beside its weights; no file of a monitor has this name.
+CONFIG_NAME = "config.json"
 
 
 class GoalwardRewardModel(PreTrainedRewardModel):
@@ -47,9 +49,15 @@ class GoalwardRewardModel(PreTrainedRewardModel):
         config: RewardModelConfig | None = None,
         **_: Any,
     ) -> "GoalwardRewardModel":
-        """A folder of a monitor by its path: there are no weights of LeRobot's kind."""
+        """A folder of a monitor, or what `save_pretrained` wrote, which says where that lies.
+
+        There are no weights of LeRobot's kind.
+        """
+        place = Path(pretrained_name_or_path)
+        if config is None and (place / CONFIG_NAME).is_file():
+            config = RewardModelConfig.from_pretrained(place)
         chosen = config if isinstance(config, GoalwardConfig) else GoalwardConfig()
-        chosen.folder = chosen.folder or str(pretrained_name_or_path)
+        chosen.folder = chosen.folder or str(place)
         return cls(chosen)
 
     def reset(self) -> None:

@@ -12,6 +12,7 @@ from lerobot.processor import (
     AddBatchDimensionProcessorStep,
     PolicyProcessorPipeline,
     policy_action_to_transition,
+    transition_to_policy_action,
 )
 from lerobot.utils.constants import (
     POLICY_POSTPROCESSOR_DEFAULT_NAME,
@@ -28,7 +29,10 @@ def make_goalward_pre_post_processors(
     before = PolicyProcessorPipeline(
         steps=[AddBatchDimensionProcessorStep()], name=POLICY_PREPROCESSOR_DEFAULT_NAME
     )
+    # Rewards go through as they are; without the second it would hand back a transition.
     after = PolicyProcessorPipeline(
-        name=POLICY_POSTPROCESSOR_DEFAULT_NAME, to_transition=policy_action_to_transition
+        name=POLICY_POSTPROCESSOR_DEFAULT_NAME,
+        to_transition=policy_action_to_transition,
+        to_output=transition_to_policy_action,
     )
     return before, after

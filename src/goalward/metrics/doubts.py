@@ -42,9 +42,12 @@ class WrongShare:
     """
 
     expected: float
+    """Share that chances expect."""
     expected_interval: Interval
     measured: float
+    """Share that came about."""
     measured_interval: Interval
+    """Of what came about."""
     at_clock_end: bool
 
 
@@ -59,7 +62,9 @@ class Doubt:
     """
 
     method: str
+    """Whose values."""
     kind: DoubtKind
+    """Which reason it is."""
     num_held_out: int
     auroc: Score
     auroc_interval: Interval

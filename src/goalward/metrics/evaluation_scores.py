@@ -35,11 +35,17 @@ class PolicyAnswers:
     """What outcomes, and chances and values of the first method, say of the policy."""
 
     success: Rate
+    """Successes among all episodes."""
     steps: StepsToSuccess
+    """How long successes took."""
     num_time_out: int
+    """Episodes whose clock ran out."""
     num_failure: int
+    """Episodes that ended before their clock without the goal."""
     more_time: MoreTime
+    """What time-outs are expected to do with more time."""
     watch_first: tuple[WorthWatching, ...]
+    """Episodes that a person should look at first, the most telling before the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,18 +53,27 @@ class EvaluationScores:
     """Scores of every method on held-out episodes, tests between methods, answers."""
 
     methods: tuple[str, ...]
+    """The first one speaks for the policy; scores of other programs come last."""
     num_seeds: int
+    """Trainings of every method."""
     num_held_out: int
+    """Episodes that no network learned from which judged them."""
     standard_horizon: int
+    """Steps in which the task is usually done."""
     time_limit: int
+    """Steps of the longest episode."""
     cards: Mapping[str, Mapping[str, CardRow]]
+    """Method -> name of a score (docs/metrics.md) -> the score."""
     calibration: Mapping[str, Calibration]
+    """Method -> its chances of success within the standard horizon against outcomes."""
     tests: Mapping[str, MethodTests]
+    """Name of a score -> tests between methods."""
     policy: PolicyAnswers
-    # Tasks whose value functions learned from successes alone, or from none.
+    """What all of it says of the policy."""
     one_sided_tasks: tuple[str, ...] = ()
-    # None where all episodes attempt one task.
+    """Tasks whose value functions learned from successes alone, or from none."""
     tasks: TaskAnswers | None = None
+    """The same by task; none where all episodes attempt one."""
 
 
 def usual_steps(endings: Endings) -> int:

@@ -24,7 +24,9 @@ class EpisodeDistance:
     """
 
     id: str
+    """Of the episode."""
     distance: float
+    """How far it lies."""
     rank: float
 
     @property
@@ -41,8 +43,11 @@ class Familiarity:
     """
 
     learned: str
+    """The run whose networks judge."""
     num_learned: int
+    """Episodes that they learned from."""
     episodes: tuple[EpisodeDistance, ...]
+    """The new episodes."""
     copies: tuple[str, ...] = ()
 
     @property

@@ -74,9 +74,13 @@ class Expected:
 
     extra: float
     share: Score
+    """Of the held-out time-outs, those expected to succeed."""
     share_interval: Interval
+    """Of that share."""
     rate: Score
+    """Of all episodes, those expected to have succeeded by then."""
     rate_interval: Interval
+    """Of that rate."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +91,11 @@ class OtherShare:
     """
 
     method: str
+    """Who says so."""
     share: float
+    """What it expects."""
     disagrees: bool
+    """Whether that lies outside the interval of the method that speaks."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,7 @@ class MoreTime:
     curve: tuple[Expected, ...]
     late: tuple[LateEpisode, ...] = ()
     others: tuple[OtherShare, ...] = ()
+    """What the other methods expect with twice the time."""
 
     @property
     def twice(self) -> Expected:

@@ -23,8 +23,11 @@ class Rate:
     """How many of how many, and where the true rate lies."""
 
     count: int
+    """How many."""
     total: int
+    """Of how many."""
     interval: Interval
+    """Of the true rate."""
 
     @property
     def value(self) -> float | None:
@@ -49,8 +52,11 @@ class StepsToSuccess:
     """The usual number of steps from the first frame to the goal."""
 
     median: Score
+    """Half of the successes took no more steps."""
     quarter: Score
+    """A quarter of them took no more."""
     three_quarters: Score
+    """Three quarters of them took no more."""
 
 
 def steps_to_success(endings: Endings) -> StepsToSuccess:
@@ -83,8 +89,11 @@ class WorthWatching:
     """An episode that a person should look at first, where, and why."""
 
     episode: int
+    """Its position in episodes.csv, from 0."""
     frame: int
+    """Where to look first."""
     reason: str
+    """What is to be seen there."""
 
 
 def worth_watching(

@@ -15,7 +15,9 @@ class Score:
     """
 
     value: float | None
+    """The number; none where it is not defined."""
     reason: str = ""
+    """Why there is none."""
 
     def __post_init__(self) -> None:
         if (self.value is None) != bool(self.reason):
@@ -42,9 +44,12 @@ class Interval:
     """
 
     low: float | None
+    """Its lower end."""
     high: float | None
+    """Its upper end."""
     level: float = 0.95
     reason: str = ""
+    """Why there is none."""
 
     def __post_init__(self) -> None:
         if (self.low is None) != bool(self.reason) or (self.low is None) != (self.high is None):

@@ -38,15 +38,22 @@ class TaskAnswer:
     """
 
     task: str
+    """Its name."""
     success: Rate
+    """Successes among its episodes."""
     num_time_out: int
+    """Its time-outs."""
     num_failure: int
+    """Its failures."""
     num_held_out: int
+    """Its episodes that were held out."""
     num_late: int
     share: Score
     share_interval: Interval
+    """Of the share."""
     auroc: Score
     auroc_interval: Interval
+    """Of the AUROC."""
     p_value: float
 
     @property
@@ -66,7 +73,9 @@ class TaskAnswers:
     """Every task in the order of first appearance, and whether their rates differ."""
 
     tasks: tuple[TaskAnswer, ...]
+    """A row each."""
     equal_rates: EqualRates
+    """Whether all have one rate of success."""
 
     @property
     def overall(self) -> float:

@@ -44,10 +44,14 @@ class Trust:
     """
 
     method: str
+    """The one that speaks for the policy."""
     grade: Grade
+    """How far to rely on it."""
     num_held_out: int
+    """Episodes that the skill was measured on."""
     skill: Score
     skill_interval: Interval
+    """Of the skill, over seeds and episodes."""
     seed_distance: float | None = None
 
 

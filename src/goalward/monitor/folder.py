@@ -25,7 +25,7 @@ from goalward.checksums import (
     sha256_of,
     write_json_with_checksum,
 )
-from goalward.embeddings.preprocessing import Resize, ResizeAndCrop
+from goalward.embeddings.preprocessing import Resize, ResizeAndCrop, resize_from
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
 from goalward.monitor.band import Band
@@ -82,9 +82,7 @@ class MonitorSettings:
 
     @property
     def prepare(self) -> Resize | ResizeAndCrop:
-        if "shortest_edge" in self.resize:
-            return ResizeAndCrop(**self.resize)
-        return Resize(**self.resize)
+        return resize_from(self.resize)
 
 
 @dataclass(frozen=True, eq=False)

@@ -152,7 +152,10 @@ class Monitor:
         if self._encoder is None or self._prepare is None:
             return []
         batch = np.stack([self._prepare(picture) for picture in pictures])
-        (vectors,) = self._encoder.run(batch)
+        at_once = self._encoder.num_at_once
+        starts = range(0, len(batch), at_once)
+        parts = [self._encoder.run(batch[start : start + at_once])[0] for start in starts]
+        vectors = np.concatenate(parts)
         with np.errstate(over="ignore"):
             half = vectors.astype(np.float16)
         if not np.isfinite(half).all():

@@ -33,6 +33,8 @@ class Session:
             first = str(error).strip().splitlines()[0]
             raise GoalwardError(f"{path}: ONNX Runtime cannot run it ({first})") from error
         self._input = self._session.get_inputs()[0].name
+        # How many it takes at a time: a network in 8 bits takes one, all others all cameras.
+        self.num_at_once = int(self._session.get_inputs()[0].shape[0])
 
     def run(self, inputs: npt.NDArray) -> list[npt.NDArray[np.float32]]:
         return [np.asarray(one) for one in self._session.run(None, {self._input: inputs})]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from goalward.files import write_text
 from goalward.metrics.scores.table import SCORES, scores_shown
+from goalward.metrics.trust import caution_words
 from goalward.report.figures.scores import metric_bars, reliability_figure, save_figure
 from goalward.report.figures.training import training_figure
 from goalward.report.figures.truth import truth_figure
@@ -27,12 +28,12 @@ def write_summary(run: Run) -> list[Path]:
         "paper_metrics": metric_bars(scores.cards, scores_shown("paper"), scores.tests),
         "calibration": reliability_figure(scores.calibration),
     }
-    by_task = task_table(scores)
+    by_task = task_table(scores, caution_words(run.trust))
     if by_task is not None:
         tables[TABLE_NAME] = by_task
         written.append(folder.tables / f"{TABLE_NAME}.csv")
         write_text(written[-1], task_csv(scores))
-    if folder.training_log.is_file():
+    if run.has_training_log:
         figures["training"] = training_figure(run.training_log())
     if truth is not None:
         tables |= {"truth": value_table(truth), "truth_chances": chance_table(truth)}

@@ -24,6 +24,7 @@ from goalward.rollouts.storage import (
     check_unique_ids,
     stack_proprioception,
 )
+from goalward.spilled import gathered
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # pyright: ignore[reportMissingTypeStubs]
@@ -234,7 +235,9 @@ class Rollouts(Sequence[Episode]):
         starts, lengths = self._storage.starts, self._storage.lengths
         if (np.diff(indices) == 1).all():
             return flat[starts[indices[0]] : starts[indices[-1]] + lengths[indices[-1]]]
-        return np.concatenate([flat[starts[i] : starts[i] + lengths[i]] for i in indices])
+        parts = (flat[starts[i] : starts[i] + lengths[i]] for i in indices)
+        shape = (int(lengths[indices].sum()), *flat.shape[1:])
+        return gathered(parts, shape, flat.dtype)
 
     # ---- views -------------------------------------------------------------------------------
 

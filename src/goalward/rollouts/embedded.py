@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+from goalward.stores.place import StoredPath
+from goalward.urls import as_url, without_file_protocol
+
 DEMO = "demo"
 _FOLDER = Path(__file__).parent / "demo_data"
 
@@ -9,12 +12,17 @@ _FOLDER = Path(__file__).parent / "demo_data"
 def located(path: str | Path) -> Path:
     """Where rollouts lie: `demo` comes with the package, unless something here has that name.
 
+    What lies in a store has a path here too, where `read` lays it out.
+
     >>> located("my_rollouts").name, located("demo").name
     ('my_rollouts', 'demo_data')
     """
     if str(path) == DEMO and not Path(path).exists():
         return _FOLDER
-    return Path(path)
+    if isinstance(path, StoredPath):
+        return path
+    url = as_url(path)
+    return without_file_protocol(path) if url is None else StoredPath.of(url)
 
 
 def is_embedded(path: Path) -> bool:

@@ -14,7 +14,7 @@ from goalward.rollouts.signals import Signal
 
 FloatArray = npt.NDArray[np.float32]
 
-_ROWS_AT_A_TIME = 1 << 16
+_NUMBERS_AT_A_TIME = 1 << 23
 
 
 class Outcome(StrEnum):
@@ -151,8 +151,9 @@ def first_bad_row(values: npt.NDArray[np.floating]) -> int | None:
     1
     """
     # By parts: the array may be a memory map larger than memory.
-    for start in range(0, len(values), _ROWS_AT_A_TIME):
-        finite = _is_finite(values[start : start + _ROWS_AT_A_TIME])
+    at_once = max(_NUMBERS_AT_A_TIME // max(values[:1].size, 1), 1)
+    for start in range(0, len(values), at_once):
+        finite = _is_finite(values[start : start + at_once])
         if not finite.all():
             return start + int(np.flatnonzero(~finite.all(axis=1))[0])
     return None

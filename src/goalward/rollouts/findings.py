@@ -11,7 +11,9 @@ class LeftOut:
     """An episode that cannot be trusted, and why."""
 
     episode_id: str
+    """As its data set calls it."""
     reason: str
+    """Why it was not taken."""
 
 
 @dataclass

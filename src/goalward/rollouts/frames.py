@@ -58,6 +58,13 @@ class FrameSource(Protocol):
         ...
 
 
+def innermost(frames: FrameSource) -> FrameSource:
+    """What turned or thinned frames are made of."""
+    while (stored := getattr(frames, "stored", None)) is not None:
+        frames = stored
+    return frames
+
+
 def new_digest(kind: str) -> hashlib.blake2b:
     """An empty digest of 16 bytes; those of different kinds never agree."""
     return hashlib.blake2b(digest_size=16, person=kind.encode())

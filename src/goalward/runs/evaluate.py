@@ -131,10 +131,10 @@ def evaluate(
         source = source_run(values, told | training)
         config, given = config_from(source, **own), given_as(source, given)
     check_apart(rollouts, Path(out))
+    recorded = given.read(rollouts, progress)
     truth_path = truth_path_of(rollouts, truth)
     known = truth if isinstance(truth, FrameTruth) else None
     known = read_truth(truth_path) if truth_path is not None else known
-    recorded = given.read(rollouts, progress)
     settings = RunSettings(
         evaluation=config,
         data=data_of(rollouts, recorded, truth_path),

@@ -1,5 +1,7 @@
 """What an evaluation was given: a path, rollouts or features, and how to read and embed them."""
 
+import glob
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,11 +12,17 @@ from goalward.config import EvaluationConfig
 from goalward.embeddings.encoders import DEFAULT_ENCODER
 from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import HERE, Workers
+from goalward.metrics.truth import BRANCHES_SUFFIX
 from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth
 from goalward.rollouts.dataset import Rollouts
-from goalward.rollouts.embedded import located
-from goalward.runs.inputs import embed_input, is_feature_file, read_input
+from goalward.rollouts.embedded import DEMO, is_embedded, located
+from goalward.runs.inputs import FEATURE_SUFFIX, embed_input, is_feature_file, read_input
 from goalward.runs.settings import RunData
+from goalward.stores.fetching import file_here
+from goalward.stores.place import StoredPath, url_of
+from goalward.urls import check_here
+
+_log = logging.getLogger("goalward.runs")
 
 
 @dataclass(frozen=True)
@@ -71,12 +79,17 @@ def name_of(rollouts: Rollouts | str | Path) -> str:
     """The name of the data: v1.2 for a folder v1.2, and for a file v1.2.hdf5."""
     if isinstance(rollouts, Rollouts):
         return EvaluationConfig.policy
+    path = located(rollouts)
+    if isinstance(path, StoredPath):
+        # Known by its name alone: nothing of it need be here yet.
+        return path.stem if path.suffix in (FEATURE_SUFFIX, ".hdf5", ".h5") else path.name
     path = _whole_path(rollouts)
     return path.stem if path.is_file() else path.name
 
 
 def check_apart(rollouts: Rollouts | str | Path, out: Path) -> None:
     """Results inside a folder of rollouts would be taken for rollouts by whoever reads it next."""
+    check_here(out)
     if isinstance(rollouts, Rollouts) or not located(rollouts).is_dir():
         return
     if out.resolve().is_relative_to(located(rollouts).resolve()):
@@ -93,11 +106,16 @@ def truth_path_of(
     if isinstance(truth, FrameTruth):
         return None
     if truth is not None:
-        return Path(truth)
+        return file_here(truth)
     if isinstance(rollouts, Rollouts):
         return None
     usual = located(rollouts) / TRUTH_FILE
-    return usual if usual.is_file() else None
+    if usual.is_file():
+        return usual
+    if any(usual.parent.glob(f"{glob.escape(usual.stem)}*{BRANCHES_SUFFIX}")):
+        words = "%s: is not there, though its truth was measured or begun: values are not compared "
+        _log.warning(words + "with it; `goalward truth` makes it of what was measured", usual)
+    return None
 
 
 def data_of(given: Rollouts | str | Path, rollouts: Rollouts, truth: Path | None) -> RunData:
@@ -105,7 +123,7 @@ def data_of(given: Rollouts | str | Path, rollouts: Rollouts, truth: Path | None
         path=_path_of(given),
         sources=tuple(source.format for source in rollouts.sources),
         features=rollouts.feature_layout,
-        truth="" if truth is None else str(_whole_path(truth)),
+        truth="" if truth is None else _place(truth),
         warnings=rollouts.warnings,
         left_out=rollouts.left_out,
     )
@@ -114,10 +132,18 @@ def data_of(given: Rollouts | str | Path, rollouts: Rollouts, truth: Path | None
 def _path_of(given: Rollouts | str | Path) -> str:
     """Where the rollouts can be found again; empty if nowhere but in memory."""
     if isinstance(given, Rollouts):
-        paths = [Path(source.path) for source in given.sources]
-        return str(_whole_path(paths[0])) if len(paths) == 1 and paths[0].exists() else ""
+        if len(given.sources) != 1:
+            return ""
+        path = located(given.sources[0].path)
+        return _place(path) if path.exists() else ""
     # The rollouts of the package go by their name, wherever it is installed.
-    return str(given) if located(given) != Path(given) else str(_whole_path(given))
+    is_demo = is_embedded(located(given)) and str(given) == DEMO
+    return str(given) if is_demo else _place(located(given))
+
+
+def _place(path: Path) -> str:
+    """What finds it again: the whole path, or where it lies in a store."""
+    return url_of(path) if isinstance(path, StoredPath) else str(_whole_path(path))
 
 
 def _whole_path(path: str | Path) -> Path:

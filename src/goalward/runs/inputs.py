@@ -11,10 +11,11 @@ from goalward.embeddings.embed_report import EmbedProgress, EmbedReport, OnEmbed
 from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.executors.choice import HERE, Workers
 from goalward.executors.shard import Shard
-from goalward.progress import progress_bar
+from goalward.progress import fetching_bar, progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import LeftOut, counted, some_of
 from goalward.rollouts.readers import read
+from goalward.stores.place import place_of
 from goalward.training.feature_file import read_features
 
 _log = logging.getLogger("goalward.runs")
@@ -34,8 +35,11 @@ def read_input(
 ) -> Rollouts:
     """Rollouts from a data set, or rollouts with features from a feature file."""
     if not is_feature_file(path):
-        with progress_bar("reading", is_shown=progress) as update:
-            rollouts = read(path, **reading, on_progress=update)
+        with (
+            fetching_bar(is_shown=progress) as fetch,
+            progress_bar("reading", is_shown=progress) as update,
+        ):
+            rollouts = read(path, **reading, on_progress=update, on_fetch=fetch)
         for text in rollouts.warnings:
             _log.warning("%s", text)
         _tell_left_out(rollouts.left_out)
@@ -47,7 +51,8 @@ def read_input(
             f"{path}: a feature file has its outcomes and features already; "
             f"{some_of(given)} would change nothing"
         )
-    return read_features(path)
+    with fetching_bar(is_shown=progress) as fetch:
+        return read_features(path, on_fetch=fetch)
 
 
 def embed_input(
@@ -73,7 +78,7 @@ def embed_input(
             on_finish=reports.append,
         )
     _tell(reports[0])
-    _log.info("embeddings of %s: %s", counted(embedded), reports[0].cache)
+    _log.info("embeddings of %s: %s", counted(embedded), place_of(reports[0].cache))
     return embedded
 
 
@@ -101,7 +106,7 @@ def embed_share(
     if strict and report.left_out:
         left = report.left_out[0]
         raise RolloutError(f"episode {left.episode_id}: {left.reason}")
-    _log.info("shard %s is in the cache: %s", shard, report.cache)
+    _log.info("shard %s is in the cache: %s", shard, place_of(report.cache))
 
 
 @contextmanager
@@ -113,7 +118,7 @@ def _embedding_bars(is_shown: bool) -> Generator[OnEmbedProgress]:
 
         def show(now: EmbedProgress) -> None:
             update = show_reading if now.stage == "reading" else show_embedding
-            update(now.frames, now.total_frames)
+            update(now.frames, now.total_frames, now.num_failed)
 
         yield show
 

@@ -90,7 +90,7 @@ def contradicted(run: "Run") -> tuple[str, ...]:
 def _record_successes(run: "Run") -> NextStep | None:
     if run.scores.policy.success.count:
         return None
-    return NextStep(StepKind.RECORD_SUCCESSES, command=run.settings.made_by.command)
+    return NextStep(StepKind.RECORD_SUCCESSES, command=_made_by(run))
 
 
 def _more_rollouts(run: "Run") -> NextStep | None:
@@ -109,7 +109,7 @@ def _more_rollouts(run: "Run") -> NextStep | None:
         StepKind.MORE_ROLLOUTS,
         number=for_rate or None,
         for_trust=for_trust or None,
-        command=run.settings.made_by.command,
+        command=_made_by(run),
     )
 
 
@@ -127,13 +127,14 @@ def _longer_clock(run: "Run") -> NextStep | None:
 
 def _more_effort(run: "Run") -> NextStep | None:
     """Where a first look could not tell, a longer one may."""
-    given = run.settings.made_by.command
     is_quick = run.settings.evaluation.effort == "quick"
-    if run.trust.grade not in (Grade.WEAK, Grade.NONE) or not is_quick or not given:
+    if run.trust.grade not in (Grade.WEAK, Grade.NONE) or not is_quick:
         return None
-    if not given.startswith("goalward "):
-        return NextStep(StepKind.MORE_EFFORT)  # called from Python: no line of a shell
-    words = shlex.split(given)
+    if not run.settings.made_by.command:
+        return None
+    words = shlex.split(_made_by(run))
+    if not words:
+        return NextStep(StepKind.MORE_EFFORT)
     with speaking_of_flags():
         flag, longer = shlex.split(argument("effort", "normal"))
     if flag in words:
@@ -154,6 +155,12 @@ def _watch(run: "Run") -> NextStep | None:
 
 def _compare(run: "Run") -> NextStep | None:
     return NextStep(StepKind.COMPARE, command=f"{_command('compare', run)} OTHER_RUN")
+
+
+def _made_by(run: "Run") -> str:
+    """The line of a shell that made the run, to be typed again; none where Python was called."""
+    given = run.settings.made_by.command
+    return given if given.startswith("goalward ") else ""
 
 
 def _command(verb: str, run: "Run", **options: str) -> str:

@@ -21,7 +21,9 @@ class EpisodeNote:
     """A note on one episode; `wrong_label`: somebody looked, and it did not end as recorded."""
 
     note: str = ""
+    """In their words."""
     tags: tuple[str, ...] = ()
+    """Short words to find it by."""
     wrong_label: bool = False
 
     @property

@@ -195,7 +195,7 @@ def _embedding_outlook(
     names = rollouts.camera_names if cameras is None else tuple(cameras)
     if not names:
         return None
-    known = ("encoder", "pool", "every", "cache", "batch_size")
+    known = ("encoder", "pool", "precision", "every", "cache", "batch_size")
     options = {name: given[name] for name in known if given.get(name) is not None}
     return embedding_outlook(rollouts, cameras=names, device=device, **options)
 

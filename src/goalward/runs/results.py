@@ -29,17 +29,20 @@ IndexArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Everything in numbers; `truth` where a simulator could tell it, `doubts` where the values
-    of the speaking method are not to be relied on, `trust` how far they are. `hindsight` says how
-    hindsight values were made. `familiarity` is how far episodes lie from those that the networks
-    of another run learned from."""
+    """Everything that was found, in numbers."""
 
     scores: EvaluationScores
+    """Scores of every method on held-out episodes, tests between methods, answers."""
     hindsight: HindsightChoice
+    """How hindsight values were made."""
     truth: TruthCard | None = None
+    """How far every method is from what is true, where a simulator could tell it."""
     doubts: tuple[Doubt, ...] = ()
+    """Why the values of the speaking method are not to be relied on; none if they may be."""
     trust: Trust | None = None
+    """How far they can be relied on."""
     familiarity: Familiarity | None = None
+    """How far episodes lie from those that the networks of another run learned from."""
 
 
 def common_discount(config: EvaluationConfig, time_limit: int) -> float:

@@ -30,6 +30,7 @@ from goalward.runs.read_again import read_again
 from goalward.runs.results import Results, common_discount
 from goalward.runs.settings import RunEpisode, RunSettings
 from goalward.runs.whole import check_files
+from goalward.stores.place import StoredPath, url_of
 from goalward.values.chances import ChanceTable
 from goalward.values.events import EVENTS_OF, Event, EventsOf, table_events
 from goalward.values.hindsight import HindsightChoice
@@ -159,6 +160,12 @@ class Run:
         found = table_events(self.values, method, goals, ceiling=self.time_limit, steps=steps)
         return dict(zip(self.values.episode_ids, found, strict=True))
 
+    @property
+    def has_training_log(self) -> bool:
+        """Not every run has one; where one was written and is gone, that is an error."""
+        check_files(self.folder, self.folder.training_log)
+        return self.folder.training_log.is_file()
+
     def training_log(self) -> TrainingLog:
         """Losses of every network over its gradient steps."""
         check_files(self.folder, self.folder.training_log)
@@ -229,6 +236,16 @@ class Run:
             )
         return located(self.settings.data.path if data is None else data)
 
+    def data_folder(self, data: str | Path | None = None) -> Path:
+        """The same, for whoever needs all its files: those of a store are not all here."""
+        path = self.data_path(data)
+        if isinstance(path, StoredPath):
+            raise GoalwardError(
+                f"{url_of(path)}: this needs all files of the data set in a folder of this "
+                f"machine; copy it here and say with {argument('data')} where it lies"
+            )
+        return path
+
     def read_rollouts(
         self, data: str | Path | None = None, on_progress: OnProgress = unheard
     ) -> Rollouts:
@@ -253,7 +270,7 @@ class Run:
         In the folder of the data, `data` where that has moved, or where the evaluation found it.
         """
         told = self.settings.data.truth
-        places = [] if not told else [Path(told)]
+        places = [] if not told else [located(told)]
         if data is not None or self.settings.data.path:
             places.insert(0, self.data_path(data) / TRUTH_FILE)
         return next((read_truth(path) for path in places if path.is_file()), None)

@@ -19,10 +19,13 @@ class RunData:
 
     path: str = ""
     sources: tuple[str, ...] = ()
+    """The formats that were read."""
     features: str = ""
     truth: str = ""
     warnings: tuple[str, ...] = ()
+    """What reading noticed, in words."""
     left_out: tuple[LeftOut, ...] = ()
+    """Episodes that were not taken."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,15 @@ class MadeBy:
     """
 
     command: str = ""
+    """To be typed or called again."""
     goalward: str = ""
+    """Its version."""
     torch: str = ""
+    """Its version, with the build."""
     python: str = ""
+    """Its version."""
     device: str = ""
+    """What trained and predicted."""
     packages: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -49,10 +57,13 @@ class RunSettings:
     """All that a run depends on; `reading` and `embedding` are the options that were given."""
 
     evaluation: EvaluationConfig
+    """How it was made, all options in full."""
     data: RunData = RunData()
+    """What it was made from."""
     reading: Mapping[str, Any] = field(default_factory=_no_options)
     embedding: Mapping[str, Any] = field(default_factory=_no_options)
     made_by: MadeBy = MadeBy()
+    """The command and versions behind it."""
 
 
 @dataclass(frozen=True)

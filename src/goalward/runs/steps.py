@@ -11,7 +11,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -26,6 +26,15 @@ from goalward.files import written_whole
 from goalward.rollouts.dataset import Rollouts
 
 _ROWS_AT_A_TIME = 1 << 14
+
+
+class StepNote(TypedDict, total=False):
+    """One step; begun and not finished, it has no files."""
+
+    inputs: str
+    """Digest of all that it depends on."""
+    files: dict[str, str | None]
+    """Path below the folder -> digest of the file that it wrote."""
 
 
 def digest(*parts: Any) -> str:
@@ -133,14 +142,15 @@ class Steps:
         """
         for file in self.changed_files(name):
             file.unlink(missing_ok=True)
-        self._noted[name] = {"inputs": inputs}
+        begun: StepNote = {"inputs": inputs}
+        self._noted[name] = begun
         self._write()
 
     def finish(self, name: str, inputs: str, files: Sequence[Path]) -> None:
         """Note that the step is done and what it wrote."""
         folder = self._path.parent
         digests = {file.relative_to(folder).as_posix(): file_digest(file) for file in sorted(files)}
-        note = {"inputs": inputs, "files": digests}
+        note: StepNote = {"inputs": inputs, "files": digests}
         if self._noted.get(name) != note:
             self._noted[name] = note
             self._write()

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from goalward.checksums import check, damage_explained
+from goalward.columns import Column, names
 from goalward.config import read_toml
 from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.files import write_text
@@ -29,12 +30,27 @@ from goalward.runs.settings import RunEpisode, RunSettings
 from goalward.runs.whole import again, check_files, remedy_of
 from goalward.values.chances import read_chances
 from goalward.values.events import Event, read_events, write_events
-from goalward.values.table import ValueTable, read_values
+from goalward.values.table import EPISODE, TASK, ValueTable, read_values
 
-_EPISODE_COLUMNS = (
-    *("episode", "task", "outcome", "num_frames", "goal_frame", "fps"),
-    *("held_out", "fold"),
+_OUTCOME = Column("outcome", "text", f"how it ended: {', '.join(Outcome)}")
+EPISODE_COLUMNS = (
+    Column("episode", "text", "its id, as the data set calls it"),
+    TASK,
+    _OUTCOME,
+    Column("num_frames", "whole number", "how long it is", "frames"),
+    Column("goal_frame", "whole number", "where the goal was reached", empty="it was not"),
+    Column("fps", "number", "how fast it was recorded", "frames per second", "nobody knows"),
+    Column("held_out", "true or false", "judged by networks that never saw it"),
+    Column("fold", "text", "the part that it was held out with", empty="it was learned from"),
 )
+_OUTCOME_COLUMNS = (
+    Column("policy", "text", "the policy's name"),
+    EPISODE,
+    _OUTCOME,
+    Column("steps", "whole number", "to the goal, or to where it ended without", "steps"),
+)
+# The table that `goalward compare` takes; the task only where some have names.
+OUTCOME_COLUMNS = (*_OUTCOME_COLUMNS, TASK)
 
 
 def write_run(run: Run) -> None:
@@ -168,10 +184,8 @@ def write_episodes(
     """The list of episodes, and the table of outcomes that `goalward compare` takes."""
     # Tasks without a name are all one task, and need no column.
     has_tasks = any(episode.task for episode in episodes)
-    rows: list[tuple[str, ...]] = [_EPISODE_COLUMNS]
-    outcomes: list[tuple[str, ...]] = [
-        ("policy", "episode", "outcome", "steps", *(("task",) if has_tasks else ()))
-    ]
+    rows: list[tuple[str, ...]] = [names(EPISODE_COLUMNS)]
+    outcomes: list[tuple[str, ...]] = [names(OUTCOME_COLUMNS if has_tasks else _OUTCOME_COLUMNS)]
     for episode in episodes:
         goal = "" if episode.goal_frame is None else str(episode.goal_frame)
         # Steps of a success count to its goal, those of the others to where they ended.

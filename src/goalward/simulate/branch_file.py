@@ -13,6 +13,7 @@ from typing import Any
 
 from goalward.errors import GoalwardError, argument
 from goalward.executors.shard import Shard
+from goalward.metrics.truth import BRANCHES_SUFFIX
 from goalward.simulate.truth import (
     Branching,
     BranchJob,
@@ -37,12 +38,12 @@ def branch_file(table: Path, shard: Shard | None = None) -> Path:
     'truth.shard-03-of-16.branches.jsonl'
     """
     part = "" if shard is None else f".{shard.file_part}"
-    return table.with_name(f"{table.stem}{part}.branches.jsonl")
+    return table.with_name(f"{table.stem}{part}{BRANCHES_SUFFIX}")
 
 
 def shard_files(table: Path) -> list[Path]:
     """The files of all shards that were begun."""
-    return sorted(table.parent.glob(f"{glob.escape(table.stem)}.shard-*-of-*.branches.jsonl"))
+    return sorted(table.parent.glob(f"{glob.escape(table.stem)}.shard-*-of-*{BRANCHES_SUFFIX}"))
 
 
 class BranchFile:

@@ -52,7 +52,7 @@ def tracked_run(run: Run) -> Tracked:
     for method, card in run.scores.cards.items():
         for name, row in card.items():
             scores[f"{method}/{name}"] = row.over_seeds.mean.value
-    log = run.training_log() if folder.training_log.is_file() else TrainingLog(())
+    log = run.training_log() if run.has_training_log else TrainingLog(())
     return Tracked(
         name=run.policy,
         settings={**evaluation, "data": run.settings.data.path, "made_by": made_by},

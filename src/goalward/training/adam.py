@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.optim.adam import adam
 
-from goalward.training.compiled import fused_on_cuda
+from goalward.training.fused import kernels_for
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 
@@ -37,7 +37,6 @@ def adam_step(
     )
 
 
-@fused_on_cuda
 def adam_step_with_copy(
     weight: Tensor,
     gradient: Tensor,
@@ -53,6 +52,13 @@ def adam_step_with_copy(
     28 per weight and step, against 46 for casting the gradient, torch's Adam and casting the
     weight. `step_count` counts this step already.
     """
+    kernels = kernels_for(weight, copy.dtype)
+    if kernels is not None:
+        moments = (first_moment, second_moment)
+        kernels.adam_step_with_copy(
+            weight, gradient, *moments, step_count, learning_rate, copy, (BETA_1, BETA_2), EPSILON
+        )
+        return
     gradient = gradient.float()
     first = torch.lerp(gradient, first_moment, BETA_1)
     second = torch.lerp(gradient * gradient, second_moment, BETA_2)

@@ -3,10 +3,18 @@
 import numpy as np
 import numpy.typing as npt
 
+from goalward import spilled
 from goalward.training.frames import TrainingFrames
 from goalward.training.hyperparameters import Hyperparameters
+from goalward.training.inputs import FeatureRows
 from goalward.training.lens import Sight
-from goalward.training.nets import Nets, frame_distributions, frame_values, nets_of
+from goalward.training.nets import (
+    Nets,
+    frame_distributions,
+    frame_values,
+    nets_of,
+    some_distributions,
+)
 from goalward.training.runs import NetRun
 
 
@@ -33,15 +41,34 @@ def anchor_values(
         counted = np.where(unseen.any(axis=0), unseen, True)
         if run.stage.reads == "distribution":
             nets = nets_of(run.anchors[0], trained).select(run.anchors)
-            rows = sight.of(run.anchors[0].stage.family).rows
-            weight = (counted / counted.sum(axis=0)).astype(np.float32)
-            said = frame_distributions(nets, rows, numbers)
-            anchors[run.anchors] = np.einsum("afb,af->fb", said, weight)
+            rows = sight.of(run.anchors[0].stage.family).read_once
+            anchors[run.anchors] = _mean_distribution(nets, rows, counted, numbers)
         else:
             stacked = np.stack([values[anchor] for anchor in run.anchors])
             mean = (stacked * counted).sum(axis=0) / counted.sum(axis=0)
             anchors[run.anchors] = np.where(frames.endings.at_goal, -1.0, mean).astype(np.float32)
     return anchors
+
+
+def _mean_distribution(
+    nets: Nets, rows: FeatureRows, counted: npt.NDArray[np.bool_], numbers: Hyperparameters
+) -> npt.NDArray[np.float32]:
+    """(frames, bins) over the networks that count, (networks, frames); in a file where large."""
+
+    def mean(said: npt.NDArray[np.float32], first: int = 0) -> npt.NDArray[np.float32]:
+        here = counted[:, first : first + said.shape[1]]
+        return np.einsum("afb,af->fb", said, (here / here.sum(axis=0)).astype(np.float32))
+
+    stage = nets.runs[0].stage
+    num_bins = stage.output.size(numbers.of(stage.family))
+    if 4 * counted.size * num_bins <= spilled.IN_MEMORY_BYTES:
+        return mean(frame_distributions(nets, rows, numbers))
+    found = spilled.empty_array((rows.num_frames, num_bins), np.float32)
+    first = 0
+    for said in some_distributions(nets, rows, numbers):
+        found[first : first + said.shape[1]] = mean(said, first)
+        first += said.shape[1]
+    return found
 
 
 def _values_of_anchors(
@@ -59,7 +86,7 @@ def _values_of_anchors(
     for nets in trained:
         here = [run for run in needed if run in nets.runs]
         if here:
-            rows = sight.of(here[0].stage.family).rows
+            rows = sight.of(here[0].stage.family).read_once
             found = frame_values(nets.select(here), rows, numbers)
             values |= dict(zip(here, found, strict=True))
     return values

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import torch
@@ -119,14 +119,42 @@ def _lens(tensors: Mapping[str, Tensor], tasks: Sequence[str]) -> Lens | None:
     )
 
 
-def runs_as_json(runs: Sequence[NetRun]) -> dict[str, Any]:
+class RunFacts(TypedDict):
+    """One network of a fit."""
+
+    stage_name: str
+    """The stage of a method."""
+    seed: int
+    """Which training."""
+    episodes: tuple[int, ...]
+    """Positions of the episodes that it learned from."""
+    held_out: tuple[int, ...]
+    """Positions of those that said when to stop."""
+    name: str
+    """What its random numbers are drawn by, besides the seed."""
+    fold: int
+    """Which of several folds; -1: not one of several."""
+    anchors: list[int]
+    """Places in `known` of the networks that it builds on."""
+
+
+class RunsFacts(TypedDict):
+    """Networks, and all that they build on."""
+
+    runs: list[int]
+    """Those that answer, as places in `known`."""
+    known: list[RunFacts]
+    """Each once; what a network builds on comes before it."""
+
+
+def runs_as_json(runs: Sequence[NetRun]) -> RunsFacts:
     """Runs, and all that they build on, each once: `runs` are places in `known`.
 
     A run names its anchors by their places, which come before its own: written inside one another,
     four rounds of five folds would be written 5^4 times.
     """
     place: dict[NetRun, int] = {}
-    known: list[dict[str, Any]] = []
+    known: list[RunFacts] = []
 
     def placed(run: NetRun) -> int:
         if run not in place:

@@ -31,9 +31,13 @@ import numpy.typing as npt
 from goalward.errors import GoalwardError, RolloutError
 from goalward.files import written_whole
 from goalward.git_lfs import explained
+from goalward.progress import OnProgress, unheard
 from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.embedded import located
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.storage import Source, whole_numbers
+from goalward.stores.layout import laid_out
+from goalward.stores.place import StoredPath, place_of, told_by_url
 from goalward.training.npz_arrays import read_npz
 
 _WANTED = ("features", "episode_ends", "outcomes")
@@ -79,9 +83,20 @@ def write_features(path: str | Path, rollouts: Rollouts) -> None:
         )
 
 
-def read_features(path: str | Path) -> Rollouts:
-    """Rollouts from a feature file."""
-    path = Path(path)
+def read_features(path: str | Path, *, on_fetch: OnProgress = unheard) -> Rollouts:
+    """Rollouts from a feature file, here or in a store."""
+    path = located(path)
+    if isinstance(path, StoredPath):
+        laid_out(path, on_fetch)
+    try:
+        return _read(path)
+    except GoalwardError as error:
+        if not isinstance(path, StoredPath):
+            raise
+        raise type(error)(told_by_url(str(error))) from error
+
+
+def _read(path: Path) -> Rollouts:
     if not path.is_file():
         raise GoalwardError(f"{path}: no such file")
     if not zipfile.is_zipfile(path):
@@ -154,7 +169,7 @@ def _rollouts(
         )
         for i in range(count)
     ]
-    source = Source(format="features", path=str(path), label_source="outcomes")
+    source = Source(format="features", path=place_of(path), label_source="outcomes")
     layout = _texts(arrays.get("layout", np.array("")).reshape(-1)[:1], "layout")
     return Rollouts(
         episodes,

@@ -2,17 +2,20 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from goalward.devices import chosen_device
 from goalward.stops import stops_held_back
 from goalward.training.after import JudgedFrames
 from goalward.training.anchors import anchor_values
+from goalward.training.blocks import Blocks, frames_per_block
 from goalward.training.checkpoint import Checkpoint, fingerprint
 from goalward.training.frames import TrainingFrames
 from goalward.training.hyperparameters import Hyperparameters
@@ -28,10 +31,10 @@ from goalward.training.nets import (
 from goalward.training.problem import Problem, problem_of
 from goalward.training.progress import UNHURRIED, OnProgress, Pace, Reporter, stage_names
 from goalward.training.runs import NetRun, all_runs
+from goalward.training.scoring import evaluate
 from goalward.training.side_by_side import Each, one_by_one, side_by_side
 from goalward.training.step import (
     State,
-    evaluate,
     evaluation_batches,
     folder,
     has_stopped,
@@ -74,6 +77,9 @@ def train(
     trained: list[Nets] = []
     for index, group in enumerate(groups):
         nets = checkpoint.finished(index) if checkpoint else None
+        if nets is not None and tuple(nets.runs) != tuple(group):
+            _log.warning("networks of other runs lie where these should: they are trained again")
+            nets = None
         what = f"{', '.join(stage_names(group))}, {_networks(group)}"
         if nets is not None:
             _log.info("read from checkpoint: %s", what)
@@ -84,11 +90,17 @@ def train(
             family = group[0].stage.family
             own, seen = numbers.of(family), sight.of(family)
             num_codes = 0 if seen.lens is None else seen.lens.num_codes
-            problem = problem_of(
-                seen.frames, seen.rows, list(group), anchors, own, dtype, num_codes
-            )
-            nets = _train_group(problem, index, checkpoint, reporter)
-            nets = replace(nets, lens=seen.lens, fingerprint=origin)
+            if frames_per_block(seen.frames, group, own) < frames.num_frames:
+                blocks = Blocks(seen.frames, group, anchors, own, chosen, dtype, num_codes)
+                _log.info("in %d blocks: all frames take more than block_mb", blocks.num_blocks)
+                with closing(blocks):
+                    nets = _train_group(blocks, index, checkpoint, reporter)
+            else:
+                problem = problem_of(
+                    seen.frames, seen.rows, list(group), anchors, own, dtype, num_codes
+                )
+                nets = _train_group(problem, index, checkpoint, reporter)
+            nets = replace(nets, runs=group, lens=seen.lens, fingerprint=origin)
             if checkpoint:
                 checkpoint.finish(index, nets)
         trained.append(nets)
@@ -128,14 +140,11 @@ def learn_after(
 
 
 def _train_group(
-    problem: Problem, index: int, checkpoint: Checkpoint | None, reporter: Reporter
+    given: Problem | Blocks, index: int, checkpoint: Checkpoint | None, reporter: Reporter
 ) -> Nets:
+    blocks = given if isinstance(given, Blocks) else None
     stored = checkpoint.progress(index) if checkpoint else None
-    state = initial_state(problem)
-    # Another version's state may have other parts.
-    if stored is not None and stored.keys() == state.keys():
-        for name, tensor in stored.items():
-            state[name].copy_(tensor)
+    problem, state = _begun(given, stored)
     batch = int(state["batch"])
     if batch:
         _log.info("going on after batch %d of %d", batch, problem.numbers.num_batches)
@@ -147,11 +156,15 @@ def _train_group(
             advance = batch_trainer(problem, state, each)
             is_over = bool(has_stopped(problem, state).all())
             while batch < problem.numbers.num_batches and not is_over:
+                if blocks is not None and batch and blocks.begins(batch):
+                    problem = blocks.problem(batch)
+                    state["mass"] = problem.first_mass.clone()
+                    advance = batch_trainer(problem, state, each)
                 between_batches = False
                 advance()
                 batch += 1
                 if batch in points:
-                    evaluate(problem, state)
+                    evaluate(problem, state, *([] if blocks is None else [blocks.held_out()]))
                     is_over = bool(has_stopped(problem, state).all())
                 between_batches = True
                 reporter.report(index, problem, state, batch)
@@ -171,6 +184,30 @@ def _train_group(
     steps = torch.tensor(sorted(points)) * problem.numbers.gradient_steps_per_batch
     log = LossLog(steps=steps, **losses)
     return Nets(problem.runs, weights, problem.mean.cpu(), problem.scale.cpu(), log=log)
+
+
+def _begun(given: Problem | Blocks, stored: Mapping[str, Tensor] | None) -> tuple[Problem, State]:
+    """What there is to learn from now, and the state: as it was stored, or before the first batch.
+
+    Another version's state may have other parts: then the training begins again.
+    """
+    if not isinstance(given, Blocks):
+        state = initial_state(given)
+        if stored is not None and stored.keys() == state.keys():
+            for name, tensor in stored.items():
+                state[name].copy_(tensor)
+        return given, state
+    batch = 0 if stored is None else int(stored["batch"])
+    problem = given.problem(min(batch, given.numbers.num_batches - 1))
+    state = initial_state(problem, given.holds_out)
+    if stored is not None and stored.keys() == state.keys():
+        # Between two blocks the priorities are those of the block that went.
+        kept = [name for name in stored if name != "mass" or not given.begins(batch)]
+        for name in kept:
+            state[name].copy_(stored[name])
+    elif batch:
+        return _begun(given, None)
+    return problem, state
 
 
 def batch_trainer(problem: Problem, state: State, each: Each = one_by_one) -> Callable[[], None]:

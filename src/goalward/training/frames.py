@@ -1,8 +1,11 @@
 """What the methods need to know of recorded episodes, as flat arrays over frames."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +15,12 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import Endings
 from goalward.rollouts.episode import Outcome, first_bad_row
 from goalward.rollouts.thinning import is_looked_at
+from goalward.spilled import taken
 from goalward.targets.steps import recorded_steps
 
 BoolArray = npt.NDArray[np.bool_]
 IndexArray = npt.NDArray[np.int64]
-_ROWS_AT_A_TIME = 1 << 16
+_EPISODES_AT_A_TIME = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +62,17 @@ class TrainingFrames:
         chosen[list(episodes)] = True
         return chosen[self.endings.episode_of]
 
-    def select(self, episodes: tuple[int, ...]) -> "TrainingFrames":
-        """The frames of these episodes, which follow one another in rising order."""
+    def select(self, episodes: tuple[int, ...], most_bytes: int | None = None) -> "TrainingFrames":
+        """The frames of these episodes, which follow one another in rising order.
+
+        Features of up to `most_bytes` are in memory then; None: as `goalward.spilled` has it.
+        """
         rows = np.flatnonzero(self.frames_of(episodes))
         chosen = list(episodes)
         endings = self.endings
         return replace(
             self,
-            features=self.features[rows],
+            features=taken(self.features, rows, most_bytes),
             endings=Endings(
                 np.cumsum(endings.lengths[chosen]),
                 endings.goal_frames[chosen],
@@ -93,10 +100,67 @@ class TrainingFrames:
         """True where `steps` lead to a goal."""
         return self._recorded_steps[1]
 
+    @cached_property
+    def feature_sums(self) -> tuple[npt.NDArray[np.float64], ...]:
+        """Per episode the sum and the sum of squares of features about their mean over all, and
+        that mean: (episodes, size) twice and (size,). Every group of networks asks for them."""
+        every = range(self.num_episodes)
+        return *self.sums_of(every, self.centre), self.centre
+
+    @cached_property
+    def centre(self) -> npt.NDArray[np.float64]:
+        """The mean of every feature over all frames, (size,)."""
+        total = np.zeros(self.features.shape[1])
+
+        def summed(episode: int) -> npt.NDArray[np.float64]:
+            return self._rows(episode).sum(axis=0, dtype=np.float64)
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for first in range(0, self.num_episodes, _EPISODES_AT_A_TIME):
+                some = range(first, min(first + _EPISODES_AT_A_TIME, self.num_episodes))
+                # One after the other, whoever was first: the sum is the same on every machine.
+                for sums in pool.map(summed, some):
+                    total += sums
+        return total / self.num_frames
+
+    def _rows(self, episode: int) -> npt.NDArray[np.floating]:
+        return self.features[self.endings.starts[episode] : self.episode_ends[episode]]
+
+    def sums_of(
+        self, episodes: range, centre: npt.NDArray[np.float64]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Sums and sums of squares of features about a centre, (episodes, size) each."""
+        sums, squares = np.empty((2, len(episodes), len(centre)))
+
+        def add_up(row: int) -> None:
+            centred = self._rows(episodes[row]) - centre
+            sums[row] = centred.sum(axis=0)
+            squares[row] = np.einsum("fs,fs->s", centred, centred)
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(add_up, range(len(episodes))))
+        return sums, squares
+
+    @cached_property
+    def scalings(self) -> dict[Any, Any]:
+        """Standardisations that were worked out already, by the sets of episodes they are of."""
+        return {}
+
     def ended_in(self, outcome: Outcome) -> BoolArray:
         """True on every frame of the episodes that ended so."""
         chosen = np.array([ending is outcome for ending in self.endings.outcomes], dtype=np.bool_)
         return chosen[self.endings.episode_of]
+
+
+def episodes_at_a_time(frames: TrainingFrames, num_frames: int) -> Iterator[tuple[int, ...]]:
+    """All episodes in their order, in portions of at most so many frames, or of one episode."""
+    first, ends = 0, frames.episode_ends
+    starts = frames.endings.starts
+    while first < frames.num_episodes:
+        last = int(np.searchsorted(ends, starts[first] + num_frames, side="right"))
+        last = max(last, first + 1)
+        yield tuple(range(first, last))
+        first = last
 
 
 def training_frames(rollouts: Rollouts) -> TrainingFrames:
@@ -135,13 +199,10 @@ def planning_frames(rollouts: Rollouts) -> TrainingFrames:
 def _check_finite(
     features: npt.NDArray[np.floating], endings: Endings, ids: tuple[str, ...]
 ) -> None:
-    # By parts: the array may be a memory map larger than memory.
-    for start in range(0, len(features), _ROWS_AT_A_TIME):
-        bad = first_bad_row(features[start : start + _ROWS_AT_A_TIME])
-        if bad is not None:
-            frame = start + bad
-            episode = int(endings.episode_of[frame])
-            raise GoalwardError(
-                f"episode {ids[episode]}: features hold NaN or infinity at frame "
-                f"{int(endings.frame_in_episode[frame])}"
-            )
+    frame = first_bad_row(features)
+    if frame is not None:
+        episode = int(endings.episode_of[frame])
+        raise GoalwardError(
+            f"episode {ids[episode]}: features hold NaN or infinity at frame "
+            f"{int(endings.frame_in_episode[frame])}"
+        )

@@ -75,6 +75,11 @@ class Hyperparameters:
     capacity: int | None = None
     """Frames that can be sampled at a time; None: all of them."""
 
+    # more than memory holds
+    block_mb: float = 2048.0
+    """Megabytes of features, targets and priorities that a training has in memory at a time; where
+    there are more, episodes come in blocks of this size, in a new order each time."""
+
     # the methods
     discount: float | None = None
     """Of the liveness value, and of the scale that all methods share: k steps to go are worth
@@ -143,6 +148,8 @@ class Hyperparameters:
         for name in ("rounds", "max_inputs", "input_noise", "weight_decay", "patience"):
             if not getattr(self, name) >= 0:
                 raise GoalwardError(f"{name} must be at least 0, got {getattr(self, name)}")
+        if not self.block_mb > 0:
+            raise GoalwardError(f"block_mb must be above 0, got {self.block_mb}")
         if not 0 <= self.dropout < 1:
             raise GoalwardError(f"dropout must be at least 0 and below 1, got {self.dropout}")
         if not 0 <= self.decay <= 1:

@@ -1,18 +1,18 @@
 """Features as the networks see them: gathered by row, standardised per run."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from goalward.training.compiled import fused_on_cuda
 from goalward.training.frames import TrainingFrames
+from goalward.training.fused import kernels_for
 from goalward.training.runs import Episodes
 
 # A file of features up to this size is read into memory when training on the CPU.
 _SMALL_FILE_BYTES = 2 << 30
+# Sums of features of single episodes that are held at once.
+_SUM_BYTES = 256 << 20
 
 
 class FeatureRows:
@@ -38,6 +38,9 @@ class FeatureRows:
             # torch shares memory only with arrays that can be written to.
             share = torch.from_numpy if features.flags.writeable else torch.tensor
             self._tensor = share(features).to(device)
+            if device.type == "cuda":
+                # A kernel counts rows by their size; `to` would keep another order of memory.
+                self._tensor = self._tensor.contiguous()
 
     def standardised(self, rows: Tensor, mean: Tensor, scale: Tensor, dtype: torch.dtype) -> Tensor:
         """Rows (runs, batch) as inputs (runs, batch, size); mean and scale (runs, 1, size)."""
@@ -73,40 +76,52 @@ def standardisation(
     that never changes gets scale 1: it carries nothing, and dividing by its rounding error
     would make it the loudest.
     """
-    distinct = list(dict.fromkeys(episode_sets))
-    sums, squares, centre = _episode_sums(frames)
-    member = np.zeros((len(distinct), frames.num_episodes))
-    for row, episodes in enumerate(distinct):
-        member[row, list(episodes)] = 1
-    count = (member @ frames.endings.lengths)[:, None]
-    mean = member @ sums / count
-    deviation = np.sqrt(np.maximum(member @ squares / count - mean**2, 0))
-    mean += centre
-    scale = np.where(deviation > 1e-6 * (1e-6 + np.abs(mean)), deviation, 1.0)
+    distinct = tuple(dict.fromkeys(episode_sets))
+    if distinct not in frames.scalings:
+        frames.scalings[distinct] = _scaling(frames, distinct)
+    mean, scale = frames.scalings[distinct]
     index = [distinct.index(episodes) for episodes in episode_sets]
     return mean[index].astype(np.float32), scale[index].astype(np.float32)
 
 
-def _episode_sums(frames: TrainingFrames) -> tuple[npt.NDArray[Any], ...]:
-    """Per episode the sum and the sum of squares of features about their mean over all."""
+def _scaling(
+    frames: TrainingFrames, distinct: tuple[Episodes, ...]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    member = np.zeros((len(distinct), frames.num_episodes))
+    for row, episodes in enumerate(distinct):
+        member[row, list(episodes)] = 1
+    count = (member @ frames.endings.lengths)[:, None]
+    sums, squares = _summed(frames, member)
+    mean = sums / count
+    deviation = np.sqrt(np.maximum(squares / count - mean**2, 0))
+    mean += frames.centre
+    return mean, np.where(deviation > 1e-6 * (1e-6 + np.abs(mean)), deviation, 1.0)
+
+
+def _summed(
+    frames: TrainingFrames, member: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Sums over sets of episodes; the sums of all episodes are not held at once where large."""
     size = frames.features.shape[1]
-    starts, ends = frames.endings.starts.tolist(), frames.episode_ends.tolist()
-    total = np.zeros(size)
-    for start, end in zip(starts, ends, strict=True):
-        total += frames.features[start:end].sum(axis=0, dtype=np.float64)
-    centre = total / frames.num_frames
-    sums, squares = np.empty((len(ends), size)), np.empty((len(ends), size))
-    for episode, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        centred = frames.features[start:end] - centre
-        sums[episode] = centred.sum(axis=0)
-        squares[episode] = np.einsum("fs,fs->s", centred, centred)
-    return sums, squares, centre
+    at_once = max(_SUM_BYTES // (16 * size), 1)
+    if frames.num_episodes <= at_once:
+        sums, squares, _ = frames.feature_sums
+        return member @ sums, member @ squares
+    total, squared = np.zeros((2, len(member), size))
+    for first in range(0, frames.num_episodes, at_once):
+        some = range(first, min(first + at_once, frames.num_episodes))
+        sums, squares = frames.sums_of(some, frames.centre)
+        total += member[:, some.start : some.stop] @ sums
+        squared += member[:, some.start : some.stop] @ squares
+    return total, squared
 
 
-@fused_on_cuda
 def _gathered(
     features: Tensor, rows: Tensor, mean: Tensor, scale: Tensor, dtype: torch.dtype
 ) -> Tensor:
+    kernels = kernels_for(features, dtype)
+    if kernels is not None:
+        return kernels.gathered(features, rows, mean, scale, dtype)
     return standardised(features[rows].float(), mean, scale, dtype)
 
 

@@ -7,13 +7,14 @@ frame does not show where things are going: the difference to frames a little ea
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from goalward.training.frames import TrainingFrames
+from goalward import spilled
+from goalward.training.frames import TrainingFrames, episodes_at_a_time
 from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.inputs import FeatureRows
 from goalward.training.task_codes import TaskCodes
@@ -52,7 +53,21 @@ class Lens:
         return 0 if self.tasks is None else self.tasks.size
 
     def inputs(self, frames: TrainingFrames) -> FloatArray:
-        """(frames, inputs) of all frames, each of its own episode alone."""
+        """(frames, inputs) of all frames, each of its own episode alone.
+
+        In a file where they are large, written by some episodes at a time.
+        """
+        row_bytes = 4 * self._num_inputs(frames)
+        at_once = max(spilled.IN_MEMORY_BYTES // row_bytes, 1)
+        if frames.num_frames <= at_once:
+            return self._inputs(frames)
+        parts = (
+            self._inputs(frames.select(some))
+            for some in episodes_at_a_time(frames, max(at_once // 16, 1))
+        )
+        return spilled.gathered(parts, (frames.num_frames, row_bytes // 4), np.float32)
+
+    def _inputs(self, frames: TrainingFrames) -> FloatArray:
         seen = self._seen(frames)
         rows = np.arange(len(seen))
         first = frames.endings.starts[frames.endings.episode_of]
@@ -72,6 +87,12 @@ class Lens:
         if self.components is None:
             return 0
         return self._per_lag(num_inputs) - self.components.shape[1]
+
+    def _num_inputs(self, frames: TrainingFrames) -> int:
+        features = frames.features.shape[1]
+        if self.components is not None:
+            features = self.components.shape[1] + frames.proprioception.shape[1]
+        return features * (1 + len(self.lags)) + self.num_codes
 
     def _per_lag(self, num_inputs: int) -> int:
         return (num_inputs - self.num_codes) // (1 + len(self.lags))
@@ -137,12 +158,26 @@ def principal_directions(
     return mean.astype(np.float32), components.astype(np.float32)
 
 
-class Seen(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Seen:
     """Frames as some networks see them: through a lens, if they have one."""
 
     lens: Lens | None
     frames: TrainingFrames
-    rows: FeatureRows
+    device: torch.device
+    max_bytes: int | None
+
+    @cached_property
+    def rows(self) -> FeatureRows:
+        """Where a training draws from."""
+        return FeatureRows(self.frames.features, self.device, self.max_bytes)
+
+    @property
+    def read_once(self) -> FeatureRows:
+        """To go through once; not moved for that where no training draws from them."""
+        if "rows" in vars(self):
+            return self.rows
+        return FeatureRows(self.frames.features, self.device, max_bytes=0)
 
 
 class Sight:
@@ -159,7 +194,7 @@ class Sight:
         self._frames = frames
         self._numbers = numbers
         self._tasks = tasks
-        self._make_rows = lambda features: FeatureRows(features, device, max_bytes)
+        self._placed = (device, max_bytes)
         self._made: dict[str, Seen] = {}
 
     def of(self, family: str) -> Seen:
@@ -170,8 +205,8 @@ class Sight:
 
     @cached_property
     def _as_they_are(self) -> Seen:
-        return Seen(None, self._frames, self._make_rows(self._frames.features))
+        return Seen(None, self._frames, *self._placed)
 
     def _through(self, lens: Lens) -> Seen:
         frames = replace(self._frames, features=lens.inputs(self._frames))
-        return Seen(lens, frames, self._make_rows(frames.features))
+        return Seen(lens, frames, *self._placed)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from goalward.errors import GoalwardError
+from goalward.spilled import taken
 from goalward.training.after import Learned
 from goalward.training.frames import TrainingFrames
 from goalward.training.hyperparameters import Hyperparameters
@@ -104,15 +105,22 @@ def frame_values(nets: Nets, rows: FeatureRows, numbers: Hyperparameters) -> Flo
     return np.clip(np.concatenate(parts, axis=1), lowest, highest)
 
 
-@torch.no_grad()
 def frame_distributions(nets: Nets, rows: FeatureRows, numbers: Hyperparameters) -> FloatArray:
     """The chance of success by the end of each bin of steps: (runs, frames, bins)."""
+    return np.concatenate(list(some_distributions(nets, rows, numbers)), axis=1)
+
+
+@torch.no_grad()
+def some_distributions(
+    nets: Nets, rows: FeatureRows, numbers: Hyperparameters
+) -> Iterator[FloatArray]:
+    """The same for some frames at a time."""
     stage = nets.runs[0].stage
     if stage.output.distribution is None:
         raise GoalwardError(f"stage {stage.name} predicts no distribution of steps")
     distribution = stage.output.distribution(numbers.of(stage.family), rows.device)
-    parts = [distribution(outputs).cpu().numpy() for outputs in _outputs(nets, rows)]
-    return np.concatenate(parts, axis=1)
+    for outputs in _outputs(nets, rows):
+        yield distribution(outputs).cpu().numpy()
 
 
 def rows_seen_by(
@@ -124,7 +132,8 @@ def rows_seen_by(
     """Frames as these networks see them; all, or the needed ones. Read once, not moved first."""
     _check_sizes(nets, frames)
     features = frames.features if nets.lens is None else nets.lens.inputs(frames)
-    return FeatureRows(features if needed is None else features[needed], device, max_bytes=0)
+    features = features if needed is None else taken(features, needed)
+    return FeatureRows(features, device, max_bytes=0)
 
 
 def _check_sizes(nets: Nets, frames: TrainingFrames) -> None:

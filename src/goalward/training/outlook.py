@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from goalward import spilled
 from goalward.devices import chosen_device
 from goalward.rollouts.endings import Endings
+from goalward.training.blocks import frames_at_once
 from goalward.training.fit import batch_trainer
 from goalward.training.frames import TrainingFrames
 from goalward.training.hyperparameters import Hyperparameters
@@ -26,6 +28,8 @@ from goalward.training.value_net import NetShape
 _TRY_S = 0.4
 _FEWEST_STEPS = 4
 _TRIED_EPISODES, _TRIED_FRAMES = 8, 64
+# How episodes ended, and what a network says, of every frame whatever its features.
+_BYTES_OF_A_FRAME = 100
 # torch and what it loads, of a process that has done nothing yet.
 _TORCH_BYTES = 500 << 20
 
@@ -72,13 +76,20 @@ def training_outlook(
         steps += _steps_of_looks(group[0], own, num_frames)
         seconds += steps * per_step * math.ceil(len(group) / size)
         weight_bytes += 4 * parameters * len(group)
-        # Weights, two moments of Adam and the best so far; a chance per frame and run to be drawn.
-        largest = max(largest, len(group) * (16 * parameters + 16 * num_frames))
+        inputs = _num_inputs(own, num_features, tasks) or num_features
+        held = min(num_frames, frames_at_once(group, 4 * inputs, own))
+        # Weights, two moments of Adam and the best so far; a chance per frame and run to be drawn;
+        # of blocks this one and the next.
+        block = 0 if held == num_frames else 8 * inputs * held
+        block += len(group) * 16 * held + _table_bytes(group, numbers, held)
+        largest = max(largest, len(group) * 16 * parameters + block)
     families = {group[0].stage.family for group in groups}
-    inputs = sum(_num_inputs(numbers.of(f), num_features, tasks) for f in families)
-    tables = max(_table_bytes(group, numbers, num_frames) for group in groups)
-    num_bytes = _TORCH_BYTES + weight_bytes + largest + tables + 4 * num_frames * inputs
-    num_bytes += 4 * num_frames * num_features
+    inputs = [_num_inputs(numbers.of(family), num_features, tasks) for family in families]
+    num_bytes = _TORCH_BYTES + weight_bytes + largest + _BYTES_OF_A_FRAME * num_frames
+    # Whatever is larger lies in a file.
+    for size in (num_features, *inputs):
+        needed = 4 * num_frames * size
+        num_bytes += needed if needed <= spilled.IN_MEMORY_BYTES else 0
     return TrainingOutlook(sum(map(len, groups)), len(groups), seconds, num_bytes)
 
 

@@ -1,6 +1,6 @@
 """Everything that stays the same while a group of runs trains, as tensors on one device."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,8 @@ from goalward.training.stages import Stage
 
 # What runs build on -> what those networks say of all frames.
 AnchorValues = Mapping[tuple[NetRun, ...], npt.NDArray[np.float32]]
+# Mean and scale of every input, (runs, size) each.
+Scaling = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,19 +100,29 @@ def problem_of(
     numbers: Hyperparameters,
     dtype: torch.dtype,
     num_as_they_are: int = 0,
+    *,
+    scaling: Scaling | None = None,
+    num_held_out: Sequence[int] | None = None,
 ) -> Problem:
     """The problem of a group of runs; `anchors` has (frames,) values for what runs build on, or
     (frames, bins) where they read distributions. The last `num_as_they_are` inputs are not
-    standardised."""
+    standardised.
+
+    Where the frames are some of those that runs learn from, `scaling` is that of all, (runs, size)
+    twice; `num_held_out` says that they are some of so many held-out frames of each run, and that
+    nothing is learned from them.
+    """
     device = rows.device
     trained_on = np.stack([_trained_on(frames, run, numbers) for run in runs])
     for run, chosen in zip(runs, trained_on, strict=True):
-        if not chosen.any():
+        if num_held_out is None and not chosen.any():
             raise GoalwardError(f"{_name(run)}: no frame has a target to learn")
-    mean, scale = standardisation(frames, [run.episodes for run in runs])
+    if scaling is None:
+        scaling = standardisation(frames, [run.episodes for run in runs])
+    mean, scale = scaling[0].copy(), scaling[1].copy()
     first = 0 if not numbers.standardise else mean.shape[1] - num_as_they_are
     mean[:, first:], scale[:, first:] = 0.0, 1.0
-    held_out, share = _held_out(frames, runs)
+    held_out, share = _held_out(frames, runs, num_held_out)
     output = runs[0].stage.output
 
     def column(values: list[float], dtype: torch.dtype = torch.float32) -> Tensor:
@@ -209,7 +221,7 @@ def _window_position(
 
 
 def _held_out(
-    frames: TrainingFrames, runs: list[NetRun]
+    frames: TrainingFrames, runs: list[NetRun], num_held_out: Sequence[int] | None
 ) -> tuple[Tensor, Tensor] | tuple[None, None]:
     """Rows of the held-out frames, padded to one length, and each one's share of the mean."""
     held_out_rows = [np.flatnonzero(frames.frames_of(run.held_out)) for run in runs]
@@ -220,7 +232,8 @@ def _held_out(
     share = torch.zeros(len(runs), longest)
     for run, held_out in enumerate(held_out_rows):
         rows[run, : len(held_out)] = torch.from_numpy(held_out)
-        share[run, : len(held_out)] = 1 / max(len(held_out), 1)
+        of_all = len(held_out) if num_held_out is None else num_held_out[run]
+        share[run, : len(held_out)] = 1 / max(of_all, 1)
     return rows, share
 
 

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from goalward.training import replay
 from goalward.training.adam import adam_step, adam_step_with_copy
+from goalward.training.fused import kernels_for
 from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.problem import Problem
 from goalward.training.shaking import Shaking
@@ -15,8 +16,13 @@ from goalward.training.value_net import NetShape, Weights, initial_weights, net_
 State = dict[str, Tensor]
 
 
-def initial_state(problem: Problem) -> State:
-    """The state before the first batch, on the problem's device."""
+def initial_state(problem: Problem, holds_out: bool | None = None) -> State:
+    """The state before the first batch, on the problem's device.
+
+    `holds_out` says whether runs are scored on held-out episodes, where these are not in the
+    problem itself.
+    """
+    holds_out = problem.held_out is not None if holds_out is None else holds_out
     numbers = problem.numbers
     shape = NetShape(problem.rows.size, problem.output_size, numbers.width, numbers.num_layers)
     generators = [
@@ -35,13 +41,15 @@ def initial_state(problem: Problem) -> State:
         "waited": torch.zeros(num_runs, dtype=torch.int64),
         "mass": problem.first_mass.clone(),
     }
+    # Drawn on the host; what is made of them is made where they go, without the way there.
+    weights = {name: tensor.to(problem.device) for name, tensor in weights.items()}
     for name, tensor in weights.items():
         state[f"weights/{name}"] = tensor
         state[f"first_moment/{name}"] = torch.zeros_like(tensor)
         state[f"second_moment/{name}"] = torch.zeros_like(tensor)
         if problem.dtype is not torch.float32 and name.startswith("weight_"):
             state[f"copy/{name}"] = tensor.to(problem.dtype)
-        if problem.held_out is not None:
+        if holds_out:
             state[f"best/{name}"] = tensor.clone()
         if numbers.lagged_tau:
             state[f"lagged/{name}"] = tensor.clone()
@@ -82,14 +90,14 @@ def train_batch(problem: Problem, state: State, each: Each = one_by_one) -> None
     numbers = problem.numbers
     rows, importance = draw(problem, state)
     target = targets(problem, state, rows, each)
+    first_step = state["batch"] * numbers.gradient_steps_per_batch
 
     def descend(runs: slice) -> None:
-        inputs = _inputs(problem, rows[runs], runs)
+        inputs = inputs_of(problem, rows[runs], runs)
         error = torch.zeros_like(importance[runs])
         for step in range(numbers.gradient_steps_per_batch):
-            steps_before = state["batch"] * numbers.gradient_steps_per_batch + step
             loss, error = gradient_step(
-                problem, state, runs, inputs, target[runs], importance[runs], steps_before
+                problem, state, runs, inputs, target[runs], importance[runs], first_step + step
             )
             state["loss"][runs] = loss
             state["sum_of_losses"][runs] += loss
@@ -123,6 +131,19 @@ def draw(problem: Problem, state: State) -> tuple[Tensor, Tensor]:
     """Rows of a batch and their importance weights, (runs, batch) each."""
     numbers, batch = problem.numbers, state["batch"]
     mass, num_frames = state["mass"], problem.num_frames
+    kernels = kernels_for(mass, problem.dtype)
+    if kernels is not None and kernels.can_draw(mass.shape[1], numbers.batch_size):
+        return kernels.draw(
+            mass,
+            problem.window_position,
+            num_frames,
+            numbers.capacity,
+            problem.run_keys,
+            batch,
+            numbers.batch_size,
+            (numbers.importance_start, numbers.importance_end),
+            numbers.num_batches,
+        )
     if problem.window_position is not None and numbers.capacity is not None:
         # As many frames come in as are drawn.
         start = batch * numbers.batch_size
@@ -139,14 +160,14 @@ def draw(problem: Problem, state: State) -> tuple[Tensor, Tensor]:
 @torch.no_grad()
 def targets(problem: Problem, state: State, rows: Tensor, each: Each = one_by_one) -> Tensor:
     """What each run's network is to say on its rows: (runs, batch)."""
-    weights = folder(state, "lagged") or _read_weights(state)
+    weights = folder(state, "lagged") or read_weights(state)
     next_value = torch.empty(0)
     if problem.num_backups:
         next_rows = (rows + 1).clamp_(max=len(problem.at_end) - 1)
 
         @torch.no_grad()
         def next_values(runs: slice) -> Tensor:
-            inputs = _inputs(problem, next_rows[runs], runs)
+            inputs = inputs_of(problem, next_rows[runs], runs)
             return problem.value(net_outputs(some_runs(weights, runs), inputs))
 
         next_value = torch.cat(each(next_values, problem.slices(problem.num_backups)))
@@ -175,7 +196,7 @@ def gradient_step(
     steps_before: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """One step of Adam for some runs; the loss (runs,) and the errors (runs, batch) before it."""
-    leaves = some_runs(_read_weights(state), runs)
+    leaves = some_runs(read_weights(state), runs)
     for tensor in leaves.values():
         tensor.requires_grad_()
     shaken = Shaking(problem.run_keys[runs], steps_before, problem.numbers)
@@ -190,7 +211,7 @@ def gradient_step(
     return loss.detach(), error
 
 
-def _read_weights(state: State) -> Weights:
+def read_weights(state: State) -> Weights:
     """The weights as matrix products read them: bfloat16 copies where there are any."""
     return folder(state, "weights") | folder(state, "copy")
 
@@ -218,13 +239,14 @@ def _descend(
         list(steps_before.float().repeat(len(plain)).unbind()),
         rate,
     )
+    step_count = (steps_before + 1).float()
     for name, copy in copies.items():
         adam_step_with_copy(
             state[f"weights/{name}"],
             gradients[name],
             state[f"first_moment/{name}"],
             state[f"second_moment/{name}"],
-            (steps_before + 1).float(),
+            step_count,
             rate,
             copy,
         )
@@ -236,7 +258,7 @@ def _learning_rate(problem: Problem, state: State) -> Tensor:
     return (numbers.learning_rate * (1 - fall)).float()
 
 
-def _inputs(problem: Problem, rows: Tensor, runs: slice) -> Tensor:
+def inputs_of(problem: Problem, rows: Tensor, runs: slice) -> Tensor:
     mean, scale = problem.mean[runs], problem.scale[runs]
     return problem.rows.standardised(rows, mean, scale, problem.dtype)
 
@@ -249,49 +271,3 @@ def _move_lagged(problem: Problem, state: State) -> None:
         weights = folder(state, "weights")
         for name, tensor in folder(state, "lagged").items():
             tensor.add_(share * (weights[name] - tensor))
-
-
-@torch.no_grad()
-def evaluate(problem: Problem, state: State) -> None:
-    """Score the held-out episodes, if there are any, and log where the losses stand.
-
-    To be called after the batches that `evaluation_batches` names.
-    """
-    stopped = has_stopped(problem, state)
-    held_out_loss = score_held_out(problem, state)
-    points = evaluation_batches(problem.numbers)
-    point = points.index(int(state["batch"]))
-    num_batches = points[point] - (points[point - 1] if point else 0)
-    num_steps = num_batches * problem.numbers.gradient_steps_per_batch
-    # A run that had stopped before has nothing to tell; one that stops here has.
-    mean = state["sum_of_losses"] / num_steps
-    state["log/loss"][:, point] = torch.where(stopped, torch.nan, mean)
-    state["log/held_out_loss"][:, point] = torch.where(stopped, torch.nan, held_out_loss)
-    state["sum_of_losses"].zero_()
-
-
-@torch.no_grad()
-def score_held_out(problem: Problem, state: State) -> Tensor:
-    """Score the held-out episodes and keep the weights of the runs that never did better.
-
-    Returns the loss of every run, NaN for those that hold nothing out.
-    """
-    if problem.held_out is None or problem.held_out_share is None:
-        return torch.full_like(state["held_out_loss"], torch.nan)
-    weights = _read_weights(state)
-    total = torch.zeros(len(problem.runs), device=problem.device)
-    size = problem.numbers.batch_size
-    for rows, share in zip(
-        problem.held_out.split(size, 1), problem.held_out_share.split(size, 1), strict=True
-    ):
-        target = [part.targets(rows[part.runs], held_out=True) for part in problem.parts]
-        outputs = net_outputs(weights, _inputs(problem, rows, slice(None)))
-        total += (problem.loss(outputs, torch.cat(target))[0] * share).sum(1)
-    # A run with too few episodes to hold any out keeps its last weights.
-    holds_none = problem.held_out_share.sum(1) == 0
-    better = ((total < state["held_out_loss"]) & ~has_stopped(problem, state)) | holds_none
-    state["waited"].copy_(torch.where(better, 0, state["waited"] + 1))
-    state["held_out_loss"].copy_(torch.where(better, total, state["held_out_loss"]))
-    for name, tensor in folder(state, "best").items():
-        tensor.copy_(torch.where(better[:, None, None], state[f"weights/{name}"], tensor))
-    return torch.where(holds_none, torch.nan, total)

@@ -1,6 +1,8 @@
 """Value networks of many runs as one: every weight has the runs on axis 0."""
 
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -8,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from goalward.training.compiled import fused_on_cuda
+from goalward.training.fused import kernels_for
 
 Weights = dict[str, Tensor]
 
@@ -46,20 +48,28 @@ def initial_weights(shape: NetShape, generators: Sequence[torch.Generator]) -> W
         if layer < len(sizes) - 1:
             weights[f"gain_{layer}"] = torch.ones(num_runs, 1, num_out)
             weights[f"shift_{layer}"] = torch.zeros(num_runs, 1, num_out)
-    for run, generator in enumerate(generators):
+
+    def fill(run: int) -> None:
         for layer, (num_in, _) in enumerate(sizes):
             bound = num_in**-0.5
             for name in ("weight", "bias"):
-                weights[f"{name}_{layer}"][run].uniform_(-bound, bound, generator=generator)
+                tensor = weights[f"{name}_{layer}"][run]
+                tensor.uniform_(-bound, bound, generator=generators[run])
+
+    # Each from its own generator, so that nobody minds who is first.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(fill, range(num_runs)))
     return weights
 
 
-@fused_on_cuda
 def norm_gelu(hidden: Tensor, bias: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
     """Bias, LayerNorm and GELU, with the bias, gain and shift (runs, 1, width) of every run.
 
     float32 inside, dtype of `hidden` out.
     """
+    kernels = kernels_for(hidden, hidden.dtype)
+    if kernels is not None and kernels.takes_width(hidden.shape[-1]):
+        return kernels.norm_gelu(hidden, bias, gain, shift)
     size = hidden.shape[-1:]
     biased = hidden.float() + bias
     if len(hidden) == 1 and not hidden.is_cuda:

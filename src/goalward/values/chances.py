@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from goalward.columns import Column, names
 from goalward.errors import GoalwardError
 from goalward.parquet_files import read_parquet, write_parquet
-from goalward.values.table import ValueTable, text_column
+from goalward.values.table import EPISODE, FRAME, METHOD, TASK, ValueTable, text_column
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
@@ -20,10 +21,22 @@ IndexArray = npt.NDArray[np.int64]
 _NUM_POINTS = 24
 # Of the longest clock: the furthest that a chance is told for. Beyond it all is *ever*.
 _FURTHEST = 3
-_FACTS = ("method", "task", "episode", "frame")
+_FACTS = (METHOD, TASK, EPISODE, FRAME)
 _WITHIN = "within_"
 _EVER = "ever"
 _AT_END = "at_end"
+# A column `within_N` for every number of steps that is told.
+CHANCE_COLUMNS = (
+    *_FACTS,
+    Column(f"{_WITHIN}N", "number", "chance of success within N steps of the frame, 0 to 1"),
+    Column(_EVER, "number", "chance of success at all, however long it takes"),
+    Column(
+        _AT_END,
+        "numbers",
+        "in the last row of an episode, else empty: what every network says at all of these "
+        "points, those of one network after those of another, the networks of the first seed first",
+    ),
+)
 _METADATA_KEY = b"goalward"
 
 
@@ -170,10 +183,10 @@ class ChanceTable:
         frame = np.arange(num_frames) - np.repeat(self.episode_ends - lengths, lengths)
         method = np.repeat(np.arange(num_methods), num_frames)
         columns: dict[str, Any] = {
-            "method": text_column(method, self.methods),
-            "task": text_column(episode, self.episode_tasks),
-            "episode": text_column(episode, self.episode_ids),
-            "frame": pa.array(np.tile(frame.astype(np.int32), num_methods)),
+            METHOD.name: text_column(method, self.methods),
+            TASK.name: text_column(episode, self.episode_tasks),
+            EPISODE.name: text_column(episode, self.episode_ids),
+            FRAME.name: pa.array(np.tile(frame.astype(np.int32), num_methods)),
         }
         for point, name in enumerate(_point_names(self.num_steps)):
             columns[name] = pa.array(self.within[:, :, point].ravel())
@@ -219,7 +232,7 @@ def read_chances(path: str | Path) -> ChanceTable:
 
 
 def _from_arrow(table: pa.Table, told: dict[str, Any]) -> ChanceTable:
-    missing = {*_FACTS, _EVER, _AT_END} - set(table.column_names)
+    missing = {*names(_FACTS), _EVER, _AT_END} - set(table.column_names)
     if missing or table.num_rows == 0:
         raise ValueError(f"no {', '.join(sorted(missing)) or 'rows'}")
     points = [name for name in table.column_names if name.startswith(_WITHIN)]

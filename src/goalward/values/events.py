@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from goalward.columns import Column, names
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
 from goalward.values.event_rules import (
@@ -21,7 +22,7 @@ from goalward.values.event_rules import (
     smoothed,
     standstills,
 )
-from goalward.values.table import ValueTable
+from goalward.values.table import EPISODE, ValueTable
 
 FloatArray = npt.NDArray[np.floating]
 
@@ -46,8 +47,7 @@ EVENTS_OF: EventsOf = "value"
 class Event:
     """Something that happened, from frame `start` to frame `end`, best looked at in `frame`.
 
-    `steps_before` and `steps_after` are what was predicted to go at `start` and `end`, no more
-    than the ceiling; `agreement` is the share of seeds that see it.
+    Steps are no more than the ceiling, where counting stops.
     """
 
     kind: EventKind
@@ -209,7 +209,17 @@ def event_course(event: Event, ceiling: float | None = None) -> str:
             return ""
 
 
-_COLUMNS = ("episode", *(field.name for field in fields(Event)))
+EVENT_COLUMNS = (
+    EPISODE,
+    Column("kind", "text", f"one of {', '.join(EventKind)}"),
+    Column("frame", "whole number", "where it is best looked at"),
+    Column("start", "whole number", "its first frame"),
+    Column("end", "whole number", "its last frame"),
+    Column("steps_before", "number", "predicted to go at its start", "steps"),
+    Column("steps_after", "number", "predicted to go at its end", "steps"),
+    Column("agreement", "number", "share of the seeds that see it, 0 to 1"),
+)
+_COLUMNS = names(EVENT_COLUMNS)
 
 
 def write_events(path: Path, events: Mapping[str, Sequence[Event]]) -> None:

@@ -74,7 +74,9 @@ class DecayError:
     """
 
     decay: float
+    """The candidate."""
     error: float
+    """Its mean squared error."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,9 @@ class HindsightChoice:
     """
 
     decay: float = DEFAULT_DECAY
+    """How far hindsight follows the recording: 0 is the value, 1 the recording alone."""
     reason: str = "the default"
+    """Why it is that one, in words."""
     num_groups: int = 0
     num_episodes: int = 0
     errors: tuple[DecayError, ...] = ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from goalward.checksums import (
     DamagedFile,
@@ -16,6 +16,7 @@ from goalward.errors import GoalwardError
 from goalward.run_folder import RunFolder
 from goalward.training.checkpoint import (
     FACTS,
+    RunsFacts,
     nets_path,
     read_nets,
     runs_as_json,
@@ -39,6 +40,42 @@ EVERY_TASK = ""
 Question = tuple[str, int, str, str]
 
 
+class AnswerFacts(TypedDict):
+    """Which networks answer for a method, seed, task and part of the episodes."""
+
+    method: str
+    """Its name."""
+    seed: int
+    """Which training of it."""
+    task: str
+    """The task it answers for; empty: every task."""
+    subset: str
+    """The part of the episodes that the networks were trained for."""
+    num_runs: int
+    """How many networks answer together."""
+
+
+class FitFacts(TypedDict):
+    """A finished fit: who answers for what."""
+
+    version: int
+    """Of this file."""
+    hyperparameters: dict[str, Any]
+    """All of them by name (`goalward settings`)."""
+    feature_layout: str
+    """What the numbers of a frame are, in words."""
+    num_groups: int
+    """Files of networks: nets-0.safetensors and so on."""
+    networks: list[str | None]
+    """The checksum that each of these files carries."""
+    after: dict[str, str]
+    """Method -> the step after training that it has."""
+    answers: list[AnswerFacts]
+    """In the order of their networks in `runs`."""
+    runs: RunsFacts
+    """Networks of the first answer, then those of the second, and so on."""
+
+
 def is_fitted(folder: Path) -> bool:
     """Whether a finished fit lies in a folder."""
     return (folder / FACTS).is_file()
@@ -56,7 +93,7 @@ def write_fit(
     (folder / FACTS).unlink(missing_ok=True)
     for index, group in enumerate(nets):
         write_nets(nets_path(folder, index), group)
-    facts = {
+    facts: FitFacts = {
         "version": _VERSION,
         "hyperparameters": numbers.as_dict(),
         "feature_layout": feature_layout,
@@ -73,7 +110,6 @@ def write_fit(
             }
             for (method, seed, task, subset), runs in answers.items()
         ],
-        # Those of the first answer, then those of the second, and so on.
         "runs": runs_as_json([run for runs in answers.values() for run in runs]),
     }
     write_json_with_checksum(folder / FACTS, facts)

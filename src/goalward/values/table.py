@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from goalward.columns import Column, names
 from goalward.errors import GoalwardError
 from goalward.parquet_files import read_parquet, write_parquet
 
@@ -17,10 +18,29 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 FloatArray = npt.NDArray[np.float32]
-_COLUMNS = ("method", "seed", "task", "episode", "frame", "raw_value", "steps_to_goal")
+METHOD = Column("method", "text", "who says it: a method, or a program whose scores were given")
+TASK = Column("task", "text", "what the episode attempts", empty="all are one task without a name")
+EPISODE = Column("episode", "text", "its id, as in episodes.csv")
+FRAME = Column("frame", "whole number", "its number in the episode, from 0")
+_SEED = Column("seed", "whole number", "which training of the method")
+_FACTS = (METHOD, _SEED, TASK, EPISODE, FRAME)
+_NUMBERS = (
+    Column("raw_value", "number", "what the networks put out, on the method's own scale"),
+    Column("steps_to_goal", "number", "steps to success that this means; inf: never", "steps"),
+)
 # On the scale that all methods share; in a table of which somebody knew the outcomes.
-_COMMON = ("value", "hindsight_value")
-_INTERPOLATED = "interpolated"
+_COMMON = (
+    Column("value", "number", "k steps to go are 1 - 2 discount^k: -1 at the goal, 1 for never"),
+    Column("hindsight_value", "number", "the same, knowing how the episode went on"),
+)
+_INTERPOLATED = Column(
+    "interpolated",
+    "true or false",
+    "nobody looked at the frame, its numbers lie between those of its neighbours (`every`)",
+)
+# What a run's table has; the last one only where frames were left out.
+VALUE_COLUMNS = (*_FACTS, *_NUMBERS, *_COMMON, _INTERPOLATED)
+_COLUMNS = names((*_FACTS, *_NUMBERS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +139,12 @@ class ValueTable:
             pa.array(self.steps_to_goal.ravel()),
         )
         found: dict[str, Any] = dict(zip(_COLUMNS, columns, strict=True))
-        for name, numbers in zip(_COMMON, (self.value, self.hindsight_value), strict=True):
+        for name, numbers in zip(names(_COMMON), (self.value, self.hindsight_value), strict=True):
             if numbers is not None:
                 found[name] = pa.array(numbers.ravel())
         if self.interpolated is not None:
-            found[_INTERPOLATED] = pa.array(np.tile(self.interpolated, num_methods * num_seeds))
+            marks = np.tile(self.interpolated, num_methods * num_seeds)
+            found[_INTERPOLATED.name] = pa.array(marks)
         return pa.table(found)
 
     def to_pandas(self) -> "DataFrame":
@@ -151,7 +172,7 @@ def read_values(path: str | Path) -> ValueTable:
     shape = (len(methods), len(seeds), table.num_rows // (len(methods) * len(seeds)))
     first = table.slice(0, shape[2])
     starts = np.flatnonzero(first["frame"].to_numpy() == 0)
-    is_thinned = _INTERPOLATED in table.column_names
+    is_thinned = _INTERPOLATED.name in table.column_names
     return ValueTable(
         methods=tuple(methods),
         seeds=tuple(seeds),
@@ -162,10 +183,10 @@ def read_values(path: str | Path) -> ValueTable:
         steps_to_goal=table["steps_to_goal"].to_numpy().reshape(shape),
         **{
             name: table[name].to_numpy().reshape(shape)
-            for name in _COMMON
+            for name in names(_COMMON)
             if name in table.column_names
         },
-        interpolated=first[_INTERPOLATED].to_numpy() if is_thinned else None,
+        interpolated=first[_INTERPOLATED.name].to_numpy() if is_thinned else None,
     )
 
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from goalward.columns import Column, names
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
 
@@ -17,8 +18,26 @@ if TYPE_CHECKING:
     from goalward.training.nets import LossLog
     from goalward.training.runs import NetRun
 
-_NETWORK = ("stage", "seed", "task", "subset", "fold", "num_episodes")
-_COLUMNS = (*_NETWORK, "step", "loss", "held_out_loss")
+_OF_NETWORK = (
+    Column("stage", "text", "the stage of a method; one that two methods share is there once"),
+    Column("seed", "whole number", "which training"),
+    Column("task", "text", "the task it is for", empty="all, or the only one, without a name"),
+    Column("subset", "text", "the part of the episodes it was trained for", empty="all"),
+    Column("fold", "whole number", "which of several folds", empty="not one of several"),
+    Column("num_episodes", "whole number", "how many it learned from", "episodes"),
+)
+LOG_COLUMNS = (
+    *_OF_NETWORK,
+    Column("step", "whole number", "gradient steps so far", "steps"),
+    Column("loss", "number", "mean over the steps since the row before"),
+    Column(
+        "held_out_loss",
+        "number",
+        "of the episodes kept out for early stopping; not to be compared with loss",
+        empty="no episode was kept out",
+    ),
+)
+_NETWORK, _COLUMNS = names(_OF_NETWORK), names(LOG_COLUMNS)
 
 
 @dataclass(frozen=True)

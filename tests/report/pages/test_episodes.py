@@ -125,6 +125,15 @@ def test_a_spark_keeps_the_extremes_of_a_long_episode():
     assert max(spark) == 100
 
 
+def test_points_of_a_spark_lie_evenly_in_time():
+    """Nothing moves for half of the episode: then half of the points say so."""
+    steps = np.full((1, 600), np.inf)
+    steps[0, 300::2] = 0.0
+    run, _ = drawn_run([drawn_episode("a", 600)], {"td": [steps]})
+    spark = rows_of(run)[0]["spark"]
+    assert spark.index(0) / len(spark) == pytest.approx(0.5, abs=0.02)
+
+
 def test_five_thousand_frames_of_five_methods_stay_under_a_megabyte():
     generator = np.random.default_rng(0)
     methods = ("liveness", "liveness-nb", "td", "mc", "mc-dist")

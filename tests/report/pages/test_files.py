@@ -28,6 +28,7 @@ from goalward.rollouts.frames import ArrayFrames
 from goalward.runs.settings import RunData
 from goalward.runs.stored import write_run
 from goalward.values.training_log import LossCurve, TrainingLog, write_training_log
+from report.pages.browser.demo_run import write_demo_run
 
 SHAPES = {"front": (32, 48), "wrist": (32, 32)}
 HOSTILE = [
@@ -119,13 +120,28 @@ def test_without_rollouts_there_are_curves_and_no_pictures(tmp_path):
     assert not (tmp_path / "report" / "videos").exists()
 
 
-def test_without_videos_events_still_have_their_pictures(tmp_path):
+def test_without_videos_what_to_watch_first_still_has_its_pictures(tmp_path):
     run, rollouts = small_run(tmp_path)
     write_pages(run, rollouts, tmp_path / "report", videos=False)
     episode = episode_file(tmp_path / "report", 0)
     assert episode["cameras"] == []
     assert episode["events"][0]["thumb"] is not None
     assert not (tmp_path / "report" / "videos").exists()
+
+
+def test_a_report_of_the_demo_without_videos_is_under_six_megabytes(tmp_path):
+    run = goalward.open_run(write_demo_run(tmp_path / "run", num_each=24))
+    watched = {found.episode for found in run.scores.policy.watch_first}
+    assert len(run.episodes) == 48
+    folder = run.report(tmp_path / "small", videos=False, progress=False).parent
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    assert size < 6e6
+    # Sheets and pictures of all other episodes are what it does without.
+    assert not (folder / "sheets").exists()
+    for position in range(48):
+        has_events = bool(episode_file(folder, position)["events"])
+        pictures = [event["thumb"] for event in episode_file(folder, position)["events"]]
+        assert any(pictures) == (has_events and position in watched)
 
 
 def test_a_frame_worth_watching_has_a_picture_though_nothing_happens_in_it(tmp_path):

@@ -153,6 +153,33 @@ def test_tasks_are_told_as_the_scores_have_them():
     assert [s["name"] for s in front_page(run)["sections"]][:3] == ["policy", "next", "tasks"]
 
 
+@pytest.mark.parametrize("is_right", [True, False])
+def test_only_values_that_know_something_say_what_more_time_brings_to_a_task(is_right):
+    outcomes, tasks = [SUCCESS, TIME_OUT] * 12, ["fold"] * 12 + ["lift"] * 12
+    said = [countdown(5), far(20)] if is_right else [far(20), countdown(5)]
+    run = run_of(outcomes, tasks=tasks, steps={"td": said * 12})
+    for told, answer in zip(front_page(run)["tasks"], run.scores.tasks.tasks, strict=True):
+        assert answer.share.value is not None
+        if is_right:
+            assert told["more_time"]["value"] == pytest.approx(answer.share.value, abs=1e-6)
+        else:
+            assert told["more_time"] is None
+
+
+def test_tasks_have_the_mean_value_of_outcomes_that_three_episodes_had():
+    outcomes = [SUCCESS] * 3 + [TIME_OUT] * 2 + [TIME_OUT] * 3
+    tasks = ["fold"] * 5 + ["lift"] * 3
+    near, never = np.tile(np.arange(4.0, -1.0, -1.0), (2, 1)), far(np.inf)
+    run = run_of(outcomes, tasks=tasks, steps={"td": [near] * 3 + [never] * 5})
+    fold, lift = (one["means"] for one in front_page(run)["tasks"])
+    assert lift == {TIME_OUT: {"frames": 5, "line": [100] * 5}}
+    # 4, 3, 2, 1, 0 steps to go are worth 1 - 2 discount^k: from 0 at the goal to 100 for never.
+    assert set(fold) == {SUCCESS}
+    assert fold[SUCCESS]["line"] == [
+        round(100 * (1 - run.discount**steps)) for steps in (4, 3, 2, 1, 0)
+    ]
+
+
 @pytest.mark.parametrize("names", [["fold", "fold"], ["lift", "fold"]])
 def test_one_task_and_older_runs_have_the_names_of_their_tasks_alone(names):
     run = run_of([SUCCESS, TIME_OUT], tasks=names)

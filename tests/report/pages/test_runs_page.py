@@ -1,6 +1,9 @@
 """Several runs on one page: every answer once, the trend, episodes that lead to their reports."""
 
 import json
+import re
+from html import unescape
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -8,10 +11,10 @@ from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
 from goalward.cli.report import report_command
 from goalward.errors import GoalwardError
-from goalward.report.figures.several_runs import mean_value_by_frame
 from goalward.report.pages.runs_page import write_runs_page
 from goalward.report.words.several_runs import named_runs
 from goalward.rollouts.episode import Outcome
+from goalward.runs.mean_curve import mean_value_by_frame
 from report.pages.browser.demo_run import write_demo_run
 
 MARKUP = "<img src=x onerror=alert(1)>"
@@ -80,5 +83,10 @@ def test_the_command_writes_missing_reports_and_links_to_them(tmp_path, capsys):
     assert (second / "report" / "index.html").is_file()
     page = (tmp_path / "all" / "index.html").read_text()
     assert 'href="../b/report/index.html#episode?id=' in page
+    # And to two players that move as one, from the folder of the first.
+    link = unescape(re.findall(r'href="(\.\./a/report/beside\.html#[^"]+)"', page)[0])
+    sides = parse_qs(link.partition("#")[2])
+    assert sides["a"][0].startswith("index.html#episode?id=")
+    assert sides["b"][0].startswith("../../b/report/index.html#episode?id=")
     with pytest.raises(GoalwardError, match="--data is for one run"):
         report_command(first, second, data=tmp_path)

@@ -6,6 +6,7 @@ import io
 import numpy as np
 from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
+from goalward.metrics.trust import caution_words
 from goalward.report.files import write_summary
 from goalward.report.words.summary import summary
 from goalward.report.words.tasks import shown_task, task_csv, task_table
@@ -109,6 +110,22 @@ def test_ten_tasks_are_in_the_summary_and_all_in_the_tables(tmp_path):
     assert all(f"| task {i} | 1 | 1 |" in table for i in range(20))
     assert table.count("\n| ") == 1 + 1 + 23
     assert (tmp_path / "tables" / "tasks.tex").read_text().count(r" \\") == 1 + 1 + 23
+
+
+def test_numbers_that_nobody_should_rely_on_come_with_their_warning(tmp_path):
+    outcomes = [Outcome.SUCCESS, Outcome.TIME_OUT] * 6
+    episodes = [
+        drawn_episode(str(i), LENGTH, outcome=outcome, task=("sew", "cut")[i // 6])
+        for i, outcome in enumerate(outcomes)
+    ]
+    # The wrong way round: time-outs look near, successes far.
+    steps = [np.full((2, LENGTH), 40.0), countdown(LENGTH)] * 6
+    run, _ = drawn_run(episodes, {"td": steps}, tmp_path)
+    warning = caution_words(run.trust)
+    assert warning.startswith("Do not rely on the values")
+    write_summary(run)
+    assert warning in (tmp_path / "tables" / "tasks.md").read_text()
+    assert warning not in task_table(run.scores).markdown()
 
 
 def test_a_task_of_ten_thousand_characters_is_shortened_but_not_in_the_csv():

@@ -61,12 +61,3 @@ def test_arrays_are_offered_where_no_format_fits(tmp_path: Path):
     for path in (tmp_path, tmp_path / "notes.txt"):
         with pytest.raises(RolloutError, match=r"not a known format.*goalward\.from_arrays"):
             goalward.read(path)
-
-
-@pytest.mark.parametrize(
-    "path", ["s3://bucket/rollouts", "gs://bucket/a.hdf5", "hf://datasets/a/b"]
-)
-def test_object_stores_are_not_taken_for_missing_folders(path):
-    store = path.split(":")[0]
-    with pytest.raises(RolloutError, match=f"files of {store}:// are not read from afar; copy"):
-        goalward.read(path)

@@ -12,6 +12,7 @@ from rollout_files.lerobot import V21_VIDEO, decoded, make_episode, write_lerobo
 
 import goalward
 from goalward import RolloutError
+from goalward.checksums import sha256_of
 
 CAMERA = "observation.images.front"
 START, END = f"videos/{CAMERA}/from_timestamp", f"videos/{CAMERA}/to_timestamp"
@@ -32,6 +33,22 @@ def edit_list(root: Path, **columns):
         values = change(np.array(table.column(name).to_pylist()))
         table = table.set_column(table.column_names.index(name), name, pa.array(values))
     pq.write_table(table, path)
+
+
+def test_a_simulated_video_that_was_changed_is_left_out(tmp_path: Path):
+    """By the checksums that `goalward simulate` writes; a picture that changed decodes as well."""
+    episodes = [make_episode(n, n > 5, seed=n) for n in (5, 6, 7)]
+    root = write_lerobot(tmp_path, episodes, version="v2.1")
+    videos = sorted(root.rglob("*.mp4"))
+    lines = [f"{sha256_of(path)}  {path.relative_to(root).as_posix()}\n" for path in videos]
+    (root / "simulation").mkdir()
+    (root / "simulation" / "checksums.txt").write_text("".join(lines))
+    assert goalward.read(root).left_out == ()
+    with videos[1].open("ab") as file:
+        file.write(b"x")
+    rollouts = goalward.read(root)
+    assert rollouts.lengths.tolist() == [5, 7]
+    assert f"{videos[1].name}: was changed or damaged" in rollouts.left_out[0].reason
 
 
 def test_the_end_may_be_the_time_of_the_last_frame(tmp_path: Path):

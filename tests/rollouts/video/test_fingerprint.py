@@ -183,6 +183,8 @@ def test_files_joined_as_lerobot_joins_them(tmp_path: Path):
             av.open(str(joined), "w", options={"movflags": "faststart"}) as target,
         ):
             stream = target.add_stream_from_template(source.streams.video[0], opaque=True)
+            # As LeRobot does; av 16 and older write nothing without.
+            stream.time_base = source.streams.video[0].time_base
             for packet in source.demux(video=0):
                 if packet.dts is not None:
                     packet.stream = stream

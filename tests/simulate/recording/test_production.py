@@ -357,14 +357,16 @@ def test_two_processes_do_not_make_the_same_data_set(tmp_path):
     assert f"another process is at work there (process {os.getpid()} on " in problems[0]
 
 
-def test_an_episode_that_was_damaged_is_run_again(tmp_path, caplog):
+@pytest.mark.parametrize("damage", ["a bit flipped", "another episode"])
+def test_an_episode_that_was_damaged_is_run_again(tmp_path, caplog, damage: str):
     plan, data_set = Plan.of("ball", **ASKED), SimulatedDataSet(tmp_path / "cut")
     whole = SimulatedDataSet(tmp_path / "whole")
     simulate(plan, whole, num_workers=1)
     data_set.attempts_folder.mkdir(parents=True)
     whole.settings.write(data_set.settings_file)
-    content = bytearray(whole.trace_file(0).read_bytes())
-    content[len(content) // 2] ^= 4
+    content = bytearray(whole.trace_file(damage == "another episode").read_bytes())
+    if damage == "a bit flipped":
+        content[len(content) // 2] ^= 4
     data_set.attempt_file(0).write_bytes(content)
     simulate(plan, data_set, num_workers=1)
     assert any("number_000000.npz" in m and "run again" in m for m in caplog.messages)

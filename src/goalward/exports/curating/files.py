@@ -181,7 +181,7 @@ def lerobot_frames(run: Run, data: str | Path | None) -> LeRobotFrames | None:
     """
     if data is None and not run.settings.data.path:
         return None
-    root = run.data_path(data)
+    root = run.data_folder(data)
     if not lerobot.recognises(root):
         if not any(source.startswith("lerobot") for source in run.settings.data.sources):
             return None

@@ -15,11 +15,17 @@ class ReliabilityBin:
     """The frames whose predicted chance lies between two edges, and how many of them succeeded."""
 
     edges: tuple[float, float]
+    """The least and the largest chance of the bin."""
     predicted: float
+    """Mean chance that was told."""
     observed: float
+    """Share that succeeded."""
     observed_interval: Interval
+    """Of that share, by episodes."""
     num_frames: int
+    """Frames in the bin."""
     num_episodes: int
+    """Episodes that they are from."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +43,19 @@ class Calibration:
     """
 
     brier: Score
+    """Mean squared error of the chances; 0 is best."""
     brier_interval: Interval
+    """Of the Brier score, by episodes."""
     reliability: Score
     resolution: Score
     uncertainty: Score
     within_bins: Score
     expected_error: Score
+    """Mean distance of bins from the diagonal, by frames."""
     bins: tuple[ReliabilityBin, ...]
+    """The curve of reliability."""
     num_frames: int
+    """Frames that were judged."""
 
 
 def success_within(

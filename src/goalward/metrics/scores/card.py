@@ -23,8 +23,11 @@ class CardRow:
     """
 
     by_seed: tuple[Score, ...]
+    """The score of each seed, in their order."""
     over_seeds: OverSeeds
+    """Their mean, with what another training may change."""
     interval: Interval
+    """Of the mean, over seeds and episodes."""
 
 
 def scorecard(

@@ -37,7 +37,7 @@ class Closeness:
 
     `value` and `within` (steps -> scores of the chance to succeed in as many) are biases and mean
     absolute errors; `root_mean_square` is that of the value's error without the share that is the
-    truth's own sampling error; the correlations are with the true value.
+    truth's own sampling error; `spearman` and `pearson` are correlations with the true value.
     """
 
     value: TruthScores
@@ -49,7 +49,7 @@ class Closeness:
 
 @dataclass(frozen=True, eq=False)
 class GroupTruth:
-    """What is true of some frames, and how well that is known.
+    """What is true of `num_frames` frames of `num_episodes` episodes, and how well that is known.
 
     `noise` is the mean absolute error that a perfect prediction would have, because the truth is
     a mean over few futures; `noise_within` the same for the chance to succeed in time. `by_cap`
@@ -59,8 +59,11 @@ class GroupTruth:
     num_frames: int
     num_episodes: int
     value: Score
+    """Their mean true value."""
     more_time_success: Score
+    """Share of all futures that reach the goal before the cap."""
     more_time_interval: Interval
+    """Of that share, by episodes."""
     noise: Score
     noise_within: Mapping[int, Score]
     by_cap: Score
@@ -68,11 +71,12 @@ class GroupTruth:
 
 @dataclass(frozen=True, eq=False)
 class MethodTruth:
-    """One method against the truth: by group of frames, its calibration, and frame by frame.
+    """One method against the truth: `by_group` of frames, its calibration, and frame by frame.
 
     `predicted` is the mean value over seeds, (frames,). Chances are one answer, the mean over
     seeds and their networks. `brier` is the mean squared error of the chance to succeed within the
-    standard horizon against every single future (1 or 0), `calibration` against the share of them.
+    standard horizon against every single future (1 or 0), `calibration` against the share of them;
+    `brier_interval` is by episodes.
     """
 
     by_group: Mapping[str, Closeness]
@@ -87,7 +91,8 @@ class ClockEndTruth:
     """What is true where the clock ran out: the last frames of time-outs, given their clock again.
 
     `measured` is the share of futures that reach the goal within each episode's own clock, or the
-    cap where that is less; `predicted` the mean chance that every method gave them.
+    cap where that is less, over `num_frames` time-outs, with `measured_interval` by episodes;
+    `predicted` the mean chance that every method gave them.
     """
 
     num_frames: int
@@ -108,14 +113,21 @@ class TruthCard:
     """
 
     discount: float
+    """Of the scale of values."""
     standard_horizon: int
     horizons: tuple[int, ...]
     cap: int
+    """Steps after which a future was given up."""
     num_branches: tuple[int, int]
+    """The fewest and the most futures of a frame."""
     known: KnownFrames
+    """The frames, where they lie, and what became of their futures."""
     true_value: TrueNumbers
+    """Of every frame the mean value of its futures."""
     groups: Mapping[str, GroupTruth]
+    """Name of a group of frames (all, by outcome) -> what is true of it."""
     methods: Mapping[str, MethodTruth]
+    """Method -> how close it is."""
     tests: Mapping[str, MethodTests]
     base_rate_brier: Score
     clock_end: ClockEndTruth | None = None

@@ -16,8 +16,11 @@ class TruthError:
     """A mean error, its standard error clustered by episode, and its interval."""
 
     mean: Score
+    """Over frames."""
     standard_error: Score
+    """By episodes."""
     interval: Interval
+    """Over episodes and, with several, seeds."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,13 @@ class TruthScores:
     """
 
     bias: TruthError
+    """Which way predictions are off on average."""
     absolute: TruthError
+    """How far they are off."""
     num_frames: int
+    """Frames that were compared."""
     num_episodes: int
+    """Episodes that they are from."""
 
 
 def truth_scores(

@@ -31,7 +31,9 @@ class TrueNumbers:
     """
 
     mean: FloatArray
+    """Over the futures of each frame."""
     standard_error: FloatArray
+    """Of that mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,9 @@ class FrameTruth:
     """
 
     episode_ids: tuple[str, ...]
+    """The episode of each frame."""
     frame_indices: IndexArray
+    """Which frame of it, from 0."""
     steps: FloatArray
     cap: int
     made_with: Mapping[str, Any] | None = None

@@ -22,9 +22,11 @@ class KnownFrames:
     """
 
     truth: FrameTruth
+    """What became of the futures."""
     position: IndexArray
     episode: IndexArray
     outcome: tuple[str, ...]
+    """How the episode of each frame ended."""
 
     @property
     def num_frames(self) -> int:

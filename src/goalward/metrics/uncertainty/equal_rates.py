@@ -30,8 +30,11 @@ class EqualRates:
     """
 
     test: str
+    """Its name."""
     p_value: float | None
+    """How likely rates so different are if all are the same."""
     reason: str = ""
+    """Why there is none."""
 
     @property
     def differ(self) -> bool:

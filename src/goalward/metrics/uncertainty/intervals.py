@@ -35,9 +35,13 @@ class OverSeeds:
     """A score over training seeds: mean, standard deviation (n - 1), t interval of the mean."""
 
     mean: Score
+    """Over seeds."""
     standard_deviation: Score
+    """Over seeds, by n - 1."""
     interval: Interval
+    """Of the mean, by Student's t."""
     num_seeds: int
+    """Seeds that have the score."""
 
 
 def over_seeds(scores: Sequence[Score], *, scale: Scale = "line", level: float = 0.95) -> OverSeeds:

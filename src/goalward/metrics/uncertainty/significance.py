@@ -18,8 +18,11 @@ class OverallTest:
     """Alexander-Govern: could all methods have the same mean score?"""
 
     statistic: float | None
+    """Its statistic; none where there is nothing to test."""
     p_value: float | None
+    """How likely so much difference is if there is none."""
     reason: str = ""
+    """Why there is none."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,16 @@ class PairTest:
     """
 
     first: str
+    """A method."""
     second: str
+    """The one it is compared with."""
     difference: float | None
+    """Of their mean scores."""
     statistic: float | None
     p_value: float | None
     adjusted: float | None = None
     differs: bool = False
+    """Whether they are told apart at the level of all tests."""
     reason: str = ""
 
 
@@ -45,9 +52,13 @@ class MethodTests:
     """All tests between methods at one significance level."""
 
     names: tuple[str, ...]
+    """The methods."""
     alpha: float
+    """The level of significance."""
     overall: OverallTest
+    """Whether any differ."""
     pairs: tuple[PairTest, ...]
+    """Which of them differ."""
 
     def pair(self, first: str, second: str) -> PairTest:
         """The test of two methods, whichever came first."""

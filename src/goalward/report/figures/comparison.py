@@ -151,17 +151,26 @@ def _draw_curves(
     horizon: int,
 ) -> None:
     for policy in policies:
-        colour, stroke = looks[policy.policy]
-        curve = curves[policy.policy]
-        axes.step(
-            curve.steps,
-            curve.share,
-            where="post",
-            color=colour,
-            linestyle=stroke,
-            linewidth=1.8,
-            label=shown[policy.policy],
-        )
+        draw_successes(axes, curves[policy.policy], looks[policy.policy], shown[policy.policy])
+    success_axes(axes, horizon)
+
+
+def draw_successes(axes: Axes, curve: SuccessCurve, look: tuple[str, str], name: str) -> None:
+    """The share that has succeeded, step by step."""
+    colour, stroke = look
+    axes.step(
+        curve.steps,
+        curve.share,
+        where="post",
+        color=colour,
+        linestyle=stroke,
+        linewidth=1.8,
+        label=name,
+    )
+
+
+def success_axes(axes: Axes, horizon: int) -> None:
+    """The axes of such curves, from the first step to the last that counts."""
     axes.set_xlim(0, horizon)
     axes.set_ylim(-0.02, 1.02)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))

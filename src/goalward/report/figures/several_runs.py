@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,10 +13,16 @@ from goalward.metrics.comparing.time_to_success import (
     success_curve,
     success_times,
 )
-from goalward.report.figures.comparison import LONGEST_NAME, plain_axes, policy_look
+from goalward.report.figures.comparison import (
+    LONGEST_NAME,
+    draw_successes,
+    plain_axes,
+    policy_look,
+    success_axes,
+)
 from goalward.report.figures.glyphs import drawable, fonts_for
 from goalward.report.figures.paper import short_name
-from goalward.rollouts.endings import FloatArray
+from goalward.runs.mean_curve import mean_value_by_frame
 from goalward.runs.run import Run
 
 
@@ -65,24 +70,9 @@ def _draw_successes(axes: Axes, runs: Mapping[str, Run], shown: Mapping[str, str
     ]
     horizon = longest_horizon(ends)
     for place, (name, end) in enumerate(zip(runs, ends, strict=True)):
-        colour, stroke = policy_look(place)
         curve = success_curve(success_times(*end, horizon))
-        axes.step(
-            curve.steps,
-            curve.share,
-            where="post",
-            color=colour,
-            linestyle=stroke,
-            linewidth=1.8,
-            label=shown[name],
-        )
-    axes.set_xlim(0, horizon)
-    axes.set_ylim(-0.02, 1.02)
-    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
-    axes.set_xlabel("steps")
-    axes.set_ylabel("succeeded by then")
-    axes.legend(loc="best", fontsize=8, frameon=False)
-    plain_axes(axes, grid="both")
+        draw_successes(axes, curve, policy_look(place), shown[name])
+    success_axes(axes, horizon)
 
 
 def _last_step(goal_frame: int | None, num_frames: int) -> int:
@@ -97,20 +87,3 @@ def _draw_values(axes: Axes, runs: Mapping[str, Run]) -> None:
     axes.set_xlabel("frame")
     axes.set_ylabel("mean value: -1 at the goal, 1 never")
     plain_axes(axes, grid="both")
-
-
-def mean_value_by_frame(run: Run) -> FloatArray:
-    """The mean over all episodes, frame by frame; an episode that has ended keeps its last value.
-
-    A success keeps -1: otherwise only those that are late would be left, and every policy would
-    look worse with time.
-    """
-    value = run.curves().value
-    ends = run.values.episode_ends.tolist()
-    parts = [value[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
-    longest = max(map(len, parts))
-    padded = np.stack([np.pad(part, (0, longest - len(part)), mode="edge") for part in parts])
-    for row, episode in enumerate(run.episodes):
-        if episode.goal_frame is not None:
-            padded[row, episode.goal_frame :] = -1.0
-    return padded.mean(axis=0)

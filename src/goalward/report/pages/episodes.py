@@ -190,11 +190,19 @@ def whole_differences(values: FloatArray) -> list[int]:
 
 
 def _spark(values: FloatArray) -> list[int]:
-    """A curve in few points; the extremes of what a point stands for are kept, in turn."""
+    """A curve in few points; the extremes of what two of them stand for are kept, in turn.
+
+    Two for every part of an episode, also where nothing moves: points lie evenly in time.
+    """
     if len(values) > SPARK_POINTS:
         parts = np.array_split(values, SPARK_POINTS // 2)
-        pairs = [sorted({int(part.argmin()), int(part.argmax())}) for part in parts]
+        pairs = [sorted((int(part.argmin()), int(part.argmax()))) for part in parts]
         values = np.concatenate([part[pair] for part, pair in zip(parts, pairs, strict=True)])
+    return whole_percents(values)
+
+
+def whole_percents(values: FloatArray) -> list[int]:
+    """From 0 at the goal to SPARK_SCALE for never."""
     return np.rint((values + 1) / 2 * SPARK_SCALE).astype(np.int64).tolist()
 
 

@@ -62,8 +62,9 @@ def write_report(
     They go into `out`, or into the folder `report` of the run, and open from disk in any browser.
     `data` is where the rollouts lie now, if that is not where the run saw them; where they cannot
     be found, a warning says so and there are curves without pictures. Videos higher than
-    `max_height` pixels are made smaller; without `videos` the curves play alone. Stopped and called
-    again, it goes on. `progress` shows bars on a terminal.
+    `max_height` pixels are made smaller; without `videos` the curves play alone, and there are
+    pictures of the episodes to watch first only: a small report. Stopped and called again, it goes
+    on. `progress` shows bars on a terminal.
     """
     if max_height < _LOWEST_VIDEO:
         raise GoalwardError(
@@ -168,7 +169,11 @@ class _Site:
         """Pictures episode by episode, those worth watching first; then their contact sheets."""
         first = list(dict.fromkeys(found.episode for found in self.watch))
         order = [*first, *(i for i in range(len(self.rows)) if i not in set(first))]
-        total = len(order) + len(first)
+        # A report without videos is to be small: pictures of what to watch first, and no sheets,
+        # which are larger than all of its numbers; `goalward sheet` draws them.
+        is_small = self.rollouts is not None and not videos
+        sheets = [] if is_small else first
+        total = len(order) + len(sheets)
         on_progress(0, total)
         if self.rollouts is not None:
             filmed = self.rollouts
@@ -176,24 +181,25 @@ class _Site:
             with videos_in_order(wanted, self.folder, max_height) as made:
                 for so_far, position in enumerate(order, start=1):
                     cameras = next(made) if videos else ()
-                    thumbs = write_thumbs(
-                        filmed[position], self._frames_to_show(position), self.folder
-                    )
+                    frames = self._frames_to_show(position)
+                    if is_small and position not in first:
+                        frames = set()
+                    thumbs = write_thumbs(filmed[position], frames, self.folder)
                     fps = filmed[position].fps or DEFAULT_FPS
                     self.media[position] = EpisodeMedia(fps, cameras, thumbs)
                     self._write_episode(position)
                     if so_far == len(first):
                         self._write_run()
                     on_progress(so_far, total)
-        for so_far, position in enumerate(first, start=len(order) + 1):
+        for so_far, position in enumerate(sheets, start=len(order) + 1):
             self.sheets[position] = self._write_sheet(position)
             self._write_episode(position)
             on_progress(so_far, total)
         self._write_run()
         if self.rollouts is not None and videos:
             shown = {address for media in self.media for address in media.addresses}
-            sheets = {address for sheet in self.sheets.values() for address in sheet}
-            remove_unused(self.folder, shown | sheets)
+            drawn = {address for sheet in self.sheets.values() for address in sheet}
+            remove_unused(self.folder, shown | drawn)
         on_progress(total, total)
 
     def _frames_to_show(self, position: int) -> set[int]:

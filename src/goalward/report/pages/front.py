@@ -16,6 +16,7 @@ from goalward.metrics.truth.known_frames import ALL
 from goalward.report.pages.colours import page_colours
 from goalward.report.pages.data_sheet import citation, data_sheet, starts_of
 from goalward.report.pages.numbers import estimate, number, share
+from goalward.report.pages.task_curves import task_curves
 from goalward.report.pages.training import training_stages
 from goalward.report.words.glossary import GLOSSARY
 from goalward.report.words.next_steps import next_step_words
@@ -42,7 +43,6 @@ def front_page(run: Run, rollouts: Rollouts | None = None) -> dict[str, Any]:
     """
     document, scores, data = summary_document(run), run.scores, run.settings.data
     left_out = [f"Episode {one.episode_id} was left out: {one.reason}" for one in data.left_out]
-    has_log = run.folder.training_log.is_file()
     return {
         "policy": run.policy,
         "answer": _answer(run),
@@ -76,7 +76,7 @@ def front_page(run: Run, rollouts: Rollouts | None = None) -> dict[str, Any]:
         "standard_horizon": scores.standard_horizon,
         "num_held_out": scores.num_held_out,
         "num_seeds": scores.num_seeds,
-        "training": training_stages(run.training_log()) if has_log else [],
+        "training": training_stages(run.training_log()) if run.has_training_log else [],
         "made_by": {
             name: text
             for name, text in asdict(run.settings.made_by).items()
@@ -129,7 +129,7 @@ def _tasks(run: Run) -> list[dict[str, Any]]:
 
     With what is known of each where there are several; runs of older versions have names alone.
     """
-    answers = run.scores.tasks
+    answers, tells = run.scores.tasks, run.time_outs.saying.uses_values
     if answers is None:
         return [{"name": task} for task in dict.fromkeys(e.task for e in run.episodes)]
     return [
@@ -138,12 +138,14 @@ def _tasks(run: Run) -> list[dict[str, Any]]:
             "success": share(one.success),
             "time_outs": one.num_time_out,
             "failures": one.num_failure,
-            "more_time": estimate(one.share, one.share_interval),
+            # What nobody should rely on is no column of a table.
+            "more_time": estimate(one.share, one.share_interval) if tells else None,
             "auroc": estimate(one.auroc, one.auroc_interval),
             "values_tell": one.values_tell,
             "values": values_words(one),
+            "means": means,
         }
-        for one in answers.tasks
+        for one, means in zip(answers.tasks, task_curves(run), strict=True)
     ]
 
 

@@ -3,17 +3,19 @@
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import combinations
 from pathlib import Path
 from urllib.parse import urlencode
 
 from goalward.errors import GoalwardError
 from goalward.files import check_folder, write_text
 from goalward.locks import alone_in
+from goalward.metrics.comparing.episode_pairs import EpisodePair
 from goalward.report.figures.scores import save_figure
 from goalward.report.figures.several_runs import runs_figure
 from goalward.report.pages import document_page
 from goalward.report.pages.assets import INDEX
-from goalward.report.pages.comparison_page import links_to
+from goalward.report.pages.comparison_page import beside, links_to
 from goalward.report.words.rendering import markdown
 from goalward.report.words.several_runs import named_runs, runs_document
 from goalward.report.words.tables import Table
@@ -105,21 +107,46 @@ def _table(runs: Mapping[str, Run], reports: Mapping[str, str]) -> str:
     if not shared:
         return ""
     several_tasks = len({task for task, _ in shared}) > 1
+    several_reports = len(reports) > 1
     rows = "".join(
         f'<tr><th scope="row"><bdi>{escape(f"{task}, {episode}" if several_tasks else episode)}'
         "</bdi></th>"
         + "".join(
             _cell(episode, outcomes[name].get((task, episode)), reports.get(name)) for name in runs
         )
+        + (_side_by_side(task, episode, outcomes, reports) if several_reports else "")
         + "</tr>"
         for task, episode in shared[:_MOST_EPISODES]
     )
-    head = "".join(f'<th scope="col"><bdi>{escape(name)}</bdi></th>' for name in ("episode", *runs))
+    columns = ("episode", *runs, *(["side by side"] if several_reports else []))
+    head = "".join(f'<th scope="col"><bdi>{escape(name)}</bdi></th>' for name in columns)
     more = len(shared) - _MOST_EPISODES
     note = f'<p class="note">{more:,} more are not listed.</p>' if more > 0 else ""
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Episodes">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{note}"
+    )
+
+
+def _side_by_side(
+    task: str,
+    episode: str,
+    outcomes: Mapping[str, Mapping[tuple[str, str], Outcome]],
+    reports: Mapping[str, str],
+) -> str:
+    """A link to two players of the first two runs that have it, such that ended unlike if any."""
+    own = {
+        name: found[task, episode] for name, found in outcomes.items() if (task, episode) in found
+    }
+    pairs = list(combinations([name for name in own if name in reports], 2))
+    if not pairs:
+        return "<td></td>"
+    first, second = min(pairs, key=lambda pair: own[pair[0]] == own[pair[1]])
+    pair = EpisodePair(task, None, episode, episode, (own[first], own[second]))
+    words = f"{first} and {second}"
+    return (
+        f'<td><a class="small-button" title="{escape(words)}" aria-label="{escape(words)}" '
+        f'href="{escape(beside(pair, reports[first], reports[second]))}">both</a></td>'
     )
 
 

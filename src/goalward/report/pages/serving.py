@@ -12,38 +12,21 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import unquote_to_bytes
 
 from goalward.errors import GoalwardError
 from goalward.report.pages.file_parts import FileState, wanted_bytes
+from goalward.report.pages.served_files import MEDIA_TYPES, file_below, media_type
 from goalward.runs.notes import keep_note, note_of, read_notes
 
 ADDRESS = "127.0.0.1"
-INDEX = "index.html"
 
-# Not those of the operating system, which differ from machine to machine.
-MEDIA_TYPES = {
-    ".css": "text/css; charset=utf-8",
-    ".csv": "text/csv; charset=utf-8",
-    ".html": "text/html; charset=utf-8",
-    ".jpeg": "image/jpeg",
-    ".jpg": "image/jpeg",
-    ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".mp4": "video/mp4",
-    ".pdf": "application/pdf",
-    ".png": "image/png",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
-}
-_UNKNOWN_TYPE = "application/octet-stream"
-
-# Only what is in the folder; charts set styles on elements, and make pictures of themselves.
+# Only what is in the folder; charts set styles on elements, and make pictures of themselves; two
+# players stand in frames of one page.
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
         "img-src 'self' data: blob:; media-src 'self' blob:; font-src 'self'; connect-src 'self'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
     ),
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -100,43 +83,6 @@ class PageServer(ThreadingHTTPServer):
         """A browser that hangs up in the middle of a video is no error."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
-
-
-def file_below(folder: Path, target: str) -> Path | None:
-    """The file that a request's target names; None where there is none or it may not be read.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp()).resolve()
-    >>> (folder / "index.html").touch()
-    >>> file_below(folder, "/?from=mail").name
-    'index.html'
-    >>> file_below(folder, "/%2e%2e/index.html") is None
-    True
-    """
-    path = re.split(r"[?#]", target, maxsplit=1)[0]
-    try:
-        names = unquote_to_bytes(path).decode("utf-8").split("/")
-    except UnicodeDecodeError:
-        return None
-    if names.pop(0) or not names:
-        return None  # another machine's address, or `*`
-    if names[-1] == "":
-        names[-1] = INDEX
-    if not all(map(_is_visible, names)):
-        return None
-    try:
-        found = folder.joinpath(*names).resolve(strict=True)
-        inside = found.relative_to(folder)
-        # A link may lead to a hidden file.
-        is_open = all(map(_is_visible, inside.parts)) and found.is_file()
-    except (OSError, ValueError, RuntimeError):  # RuntimeError: links in a circle
-        return None
-    return found if is_open else None
-
-
-def _is_visible(name: str) -> bool:
-    # Elsewhere a backslash divides folders, and a colon names a drive.
-    return name != "" and name[0] != "." and name.isprintable() and not set(name) & set("\\:")
 
 
 class _Answer(BaseHTTPRequestHandler):
@@ -226,7 +172,7 @@ class _Answer(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.NOT_FOUND)
             return
         with file:
-            self._send(file, MEDIA_TYPES.get(found.suffix.lower(), _UNKNOWN_TYPE), with_content)
+            self._send(file, media_type(found), with_content)
 
     def _is_acceptable(self) -> bool:
         """Whether the request calls us by our name.

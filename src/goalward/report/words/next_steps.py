@@ -1,6 +1,7 @@
 """What to do now, in words: one sentence for each step that follows from a run."""
 
 from goalward.errors import argument
+from goalward.metrics.time_out_answer import Saying
 from goalward.report.words.blocks import (
     Block,
     Bullets,
@@ -32,9 +33,8 @@ def next_step_words(step: NextStep, run: Run) -> Spans:
             return _rollouts_words(step, run)
         case StepKind.LONGER_CLOCK:
             return spans(
-                strong(f"Let the policy run for {step.number} steps"),
-                f", twice its clock, in some rollouts: a good part of the "
-                f"{run.scores.policy.num_time_out} time-outs may have been on their way.",
+                strong(f"Let the policy run for {step.number:,} steps"),
+                f", twice its clock, in some rollouts: {_late_words(run)}.",
             )
         case StepKind.MORE_EFFORT:
             return spans(
@@ -60,13 +60,23 @@ def _labels_words(step: NextStep, run: Run) -> Spans:
             strong(f"Look through all {counted(step.episodes)}"),
             ": with so few, one wrong label changes everything, and the values cannot find it.",
         )
-    which = "label" if len(step.episodes) == 1 else "labels"
+    is_one = len(step.episodes) == 1
     return spans(
-        strong(f"Check the {which} of {counted(step.episodes)}"),
-        ": what the values see there is the contrary of how they are labelled: ",
+        strong(f"Check the {'label' if is_one else 'labels'} of {counted(step.episodes)}"),
+        ": what the values see there is the contrary of how "
+        f"{'it is' if is_one else 'they are'} labelled: ",
         _named(step),
         ".",
     )
+
+
+def _late_words(run: Run) -> str:
+    """How many time-outs more time is good for: as many as the answer says, and no more."""
+    answer, num_late = run.time_outs, run.scores.policy.num_time_out
+    number = round((answer.share.value or 0.0) * num_late)
+    if answer.saying is Saying.MEASURED:
+        return f"in a simulator so much time let about {number} of {num_late} time-outs succeed"
+    return f"about {number} of the {num_late} time-outs are expected to succeed then"
 
 
 def _rollouts_words(step: NextStep, run: Run) -> Spans:

@@ -61,7 +61,12 @@ def runs_document(runs: Mapping[str, Run]) -> Document:
         "run",
         _COLUMNS,
         tuple((name, _cells(run)) for name, run in runs.items()),
-        ("Success rates and AUROC with their 95 % intervals.",),
+        (
+            "Success rates and AUROC with their 95 % intervals.",
+            "AUROC: how often a frame of a success looks nearer to the goal than one of another "
+            "episode; 0.5 is guessing, 1 is always.",
+            "Off the truth: the mean error of the values, on their scale from \u22121 to 1.",
+        ),
     )
     return Document(
         "Several runs", (Section("", tuple(answers)), Section("In numbers", (table,), "numbers"))
@@ -80,10 +85,14 @@ def _trend_blocks(runs: Mapping[str, Run]) -> list[Block]:
     return [
         paragraph(
             strong("In the order given"),
-            f" the success rate {word}: {100 * change:+.0f} points from the first run to the last "
-            f"on a straight line (95 % interval {100 * low:+.0f} to {100 * high:+.0f}).",
+            f" the success rate {word}: {_points(change)} points from the first run to the last "
+            f"on a straight line (95 % interval {_points(low)} to {_points(high)}).",
         )
     ]
+
+
+def _points(change: float) -> str:
+    return f"{100 * change:+.0f}".replace("-", "\u2212")
 
 
 def _cells(run: Run) -> tuple[Cell, ...]:

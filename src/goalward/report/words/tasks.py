@@ -178,8 +178,11 @@ def _short_table(scores: EvaluationScores, tasks: Sequence[TaskAnswer]) -> Table
     return _table(columns, (_POOLED, *(shown_task(one.task) for one in shown)), rows, notes)
 
 
-def task_table(scores: EvaluationScores) -> Table | None:
-    """All tasks together and each of them, most episodes first; None where there is one task."""
+def task_table(scores: EvaluationScores, caution: str = "") -> Table | None:
+    """All tasks together and each of them, most episodes first; None where there is one task.
+
+    `caution` is what is said wherever values are shown that need a warning.
+    """
     if scores.tasks is None:
         return None
     tasks = scores.tasks.most_telling_first
@@ -203,7 +206,8 @@ def task_table(scores: EvaluationScores) -> Table | None:
     ]
     names = (_POOLED, *(shown_task(one.task) for one in tasks))
     intervals = f"In brackets: {percent(scores.policy.success.interval.level)} intervals."
-    return _table(columns, names, rows, (intervals, _SHARE_NOTE, _WITHIN_NOTE))
+    cautions = (caution,) if caution else ()
+    return _table(columns, names, rows, (*cautions, intervals, _SHARE_NOTE, _WITHIN_NOTE))
 
 
 def task_csv(scores: EvaluationScores) -> str:

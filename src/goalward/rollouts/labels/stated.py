@@ -17,6 +17,7 @@ from goalward.rollouts.labels.files import (
     labels_of_dict,
     read_label_file,
 )
+from goalward.stores.fetching import file_here
 
 # Success as true or false, or an outcome in words.
 OneLabel = bool | np.bool_ | str
@@ -44,7 +45,7 @@ def stated_labels(
         evidence = _evidence(labels, argument("labels"))
         everywhere = {episode.episode_id: evidence for episode in episodes}
         return everywhere, f"{labels} for every episode, as stated"
-    return _by_name(episodes, Path(labels), findings), f"label file {Path(labels).name}"
+    return _by_name(episodes, file_here(labels), findings), f"label file {Path(labels).name}"
 
 
 def _by_name(

@@ -1,11 +1,11 @@
 """Every format that can be read: one module each, and one line in this table."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from goalward.errors import RolloutError, argument
+from goalward.progress import OnProgress, unheard
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import located
 from goalward.rollouts.findings import Findings, some_of
@@ -13,6 +13,9 @@ from goalward.rollouts.labels.outcome import LabelOptions
 from goalward.rollouts.labels.stated import Labels
 from goalward.rollouts.readers import lerobot, libero, rlds, robomimic, video_folder
 from goalward.rollouts.readers.assembly import Found, Match, ReadOptions, assemble
+from goalward.rollouts.readers.from_stores import named_by_url, read_ahead
+from goalward.stores.layout import laid_out
+from goalward.stores.place import StoredPath
 
 # How far and how wide to look for data sets in a folder that is none.
 _LOOK_BELOW = 3
@@ -60,11 +63,14 @@ def read(
     flip: bool | None = None,
     match: Match = "time",
     strict: bool = False,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: OnProgress = unheard,
+    on_fetch: OnProgress = unheard,
 ) -> Rollouts:
     """Rollouts from a file or folder in any format of `FORMATS`, found by looking.
 
-    The name `demo` stands for those that come with the package.
+    The name `demo` stands for those that come with the package. What lies in a store (`s3://`,
+    `gs://`, `hf://`, any address that fsspec knows) is laid out in a folder of this machine first:
+    its tables now, its videos when frames are wanted.
 
     `labels` and `success_key` (a column or field) say where outcomes come from when the data does
     not, or override it. Labels are a csv or json file, an outcome that holds for every episode, a
@@ -74,7 +80,7 @@ def read(
     pairs the frames of a LeRobot table with those of its video in their order, not by time: for
     tables that keep the times of another clock. An episode that cannot be trusted is left out and
     listed in `left_out`; with `strict` it is an error. `on_progress` is called with how much has
-    been read and how much there is.
+    been read and how much there is, `on_fetch` with the bytes that came from a store.
     """
     if not str(path):
         raise RolloutError("no path given")
@@ -89,6 +95,15 @@ def read(
         strict=strict,
         on_progress=on_progress,
     )
+    with named_by_url(path):
+        if isinstance(path, StoredPath):
+            laid_out(path, on_fetch)
+            read_ahead(path)
+        return _read(path, options)
+
+
+def _read(path: Path, options: ReadOptions) -> Rollouts:
+    filter_key, match = options.filter_key, options.match
     chosen = detect(path)
     if filter_key is not None and not chosen.has_filter_keys:
         raise RolloutError(f"{path}: {chosen.name} data sets have no filter keys")
@@ -97,7 +112,7 @@ def read(
             f"{path}: {chosen.name} data sets have no tables of times; {argument('match', match)} "
             "would change nothing"
         )
-    findings = Findings(strict=strict)
+    findings = Findings(strict=options.strict)
     try:
         found = chosen.find(path, options, findings)
     except OSError as error:
@@ -114,13 +129,6 @@ def detect(path: Path) -> Format:
     """The format of what lies at this path."""
     try:
         if not path.exists():
-            # Path has made one slash of the two.
-            store = re.match(r"([a-z][a-z0-9+.-]+):/", str(path))
-            if store is not None:
-                raise RolloutError(
-                    f"{path}: files of {store[1]}:// are not read from afar; copy them here, or "
-                    "mount the store as a folder"
-                )
             raise RolloutError(f"{path}: no such file or folder")
         for candidate in FORMATS:
             if candidate.recognises(path):

@@ -17,6 +17,7 @@ from goalward.rollouts.labels.evidence import Evidence, Unlabelled
 from goalward.rollouts.labels.outcome import LAST_RESORT, LabelOptions, decide
 from goalward.rollouts.signals import Signal
 from goalward.rollouts.storage import Source
+from goalward.stores.place import place_of, told_by_url
 
 # How frames of a table find their pictures in a video.
 Match = Literal["time", "index"]
@@ -127,10 +128,10 @@ def assemble(found: Found, options: ReadOptions, findings: Findings) -> Rollouts
         findings.notice(f"{counted(single)} of a single frame: {some_of(single)}")
     source = Source(
         format=found.format,
-        path=str(found.path),
+        path=place_of(found.path),
         label_source=label_source,
-        warnings=tuple(findings.warnings),
-        left_out=tuple(findings.left_out),
+        warnings=tuple(told_by_url(text) for text in findings.warnings),
+        left_out=tuple(replace(e, reason=told_by_url(e.reason)) for e in findings.left_out),
         horizon=options.label.horizon,
     )
     return Rollouts(labelled, sources=[source])

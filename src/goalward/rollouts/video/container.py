@@ -4,6 +4,7 @@ from pathlib import Path
 
 from goalward.errors import RolloutError
 from goalward.git_lfs import NOT_FETCHED, is_pointer
+from goalward.stores.heads import opened
 
 _MP4_BOXES = (b"ftyp", b"moov", b"mdat", b"free", b"wide", b"skip")
 _EBML, _SEGMENT = b"\x1aE\xdf\xa3", b"\x18S\x80g"
@@ -18,7 +19,7 @@ def container_of(path: Path) -> str:
     try:
         if path.exists() and not path.is_file():  # opening a pipe would wait for ever
             raise RolloutError(f"{path}: is not a file")
-        with path.open("rb") as file:
+        with opened(path) as file:
             start = file.read(4096)
             size = file.seek(0, 2)
     except FileNotFoundError:

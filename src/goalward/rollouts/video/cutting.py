@@ -18,6 +18,7 @@ from goalward.rollouts.video.container import container_of
 from goalward.rollouts.video.mp4_tables import Integers, SampleTables, read_tables
 from goalward.rollouts.video.reading import VideoFrames
 from goalward.rollouts.video.writer import PIXEL_FORMAT, mp4_in_the_making
+from goalward.stores.fetching import fetched
 
 # h264 codes blocks of 16 pixels; some decoders give up below that, and above the other number.
 MIN_SIDE, MAX_SIDE = 16, 4096
@@ -39,7 +40,7 @@ def copy_coded_frames(source: VideoFrames, path: Path, rate: Fraction, *, max_he
     bytes that are missing or are no h264. Whether each frame decodes is not tried.
     """
     try:
-        status = source.path.stat()
+        status = fetched(source.path).stat()
         tables = _tables(source.path, status.st_size, status.st_mtime_ns)
         if tables is None or tables.height > max_height:
             return False

@@ -27,6 +27,7 @@ from goalward.rollouts.video.mp4_tables import (
     boxes,
     read_tables,
 )
+from goalward.stores.fetching import fetched
 
 _BLOCK_BYTES = 1 << 20
 
@@ -48,7 +49,7 @@ def video_fingerprint(path: Path, timestamps: npt.NDArray[np.float64], tolerance
     Times are in seconds after the first frame of the file, as everywhere. A time at which the
     file shows no frame is an error.
     """
-    state = _state_of(path)
+    state = _state_of(fetched(path))
     tables = _tables(path, *state)
     if tables is not None:
         configuration = _decoder_configuration(tables)

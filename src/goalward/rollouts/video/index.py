@@ -14,6 +14,7 @@ import numpy.typing as npt
 from goalward.errors import RolloutError
 from goalward.rollouts.video.container import container_of
 from goalward.rollouts.video.mp4_tables import CODEC_NAMES, SampleTables, read_tables
+from goalward.stores.fetching import fetched
 
 _DECODER_CODECS = {"libdav1d": "av1", "libaom-av1": "av1", "libvpx-vp9": "vp9"}
 # Other names of codecs: of MP4 files, of encoders, of people.
@@ -80,7 +81,7 @@ def _index_of(tables: SampleTables) -> VideoIndex:
 
 def _demuxed_index(path: Path) -> VideoIndex:
     try:
-        with av.open(str(path)) as container:
+        with av.open(str(fetched(path))) as container:
             if not container.streams.video:
                 raise RolloutError(f"{path}: holds no video")
             stream = container.streams.video[0]

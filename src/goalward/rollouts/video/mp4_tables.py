@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from goalward.errors import RolloutError
+from goalward.stores.heads import opened
 
 # FFmpeg's names, so that they compare with what data sets declare.
 CODEC_NAMES = {
@@ -78,7 +79,7 @@ def read_tables(path: Path) -> SampleTables | None:
     edit list leaves out frames that the tables have.
     """
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             file_size = file.seek(0, 2)
             movie = _top_level(file, file_size, b"moov")
     except OSError as error:
@@ -114,7 +115,7 @@ def _leaves(body: bytes) -> Iterator[tuple[bytes, bytes]]:
             yield kind, content
 
 
-def _top_level(file: BinaryIO, file_size: int, wanted: bytes) -> bytes | None:
+def _top_level(file: IO[bytes], file_size: int, wanted: bytes) -> bytes | None:
     position = 0
     while position + 8 <= file_size:
         file.seek(position)

@@ -1,6 +1,7 @@
 """Frames of one episode out of a video file, each matched to its time."""
 
 import itertools
+import struct
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,8 +17,10 @@ from av.video.reformatter import VideoReformatter
 from av.video.stream import VideoStream
 
 from goalward.errors import RolloutError
-from goalward.rollouts.frames import Image, checked_indices
+from goalward.rollouts.frames import Image, checked_indices, new_digest
 from goalward.rollouts.video.fingerprint import video_fingerprint
+from goalward.stores.fetching import fetched
+from goalward.stores.objects import state_name
 
 # A frame counts as the one wanted if it is shown within a quarter of a frame of its time.
 # Recorders round timestamps to a microsecond or a float32; a wrong frame is a whole frame off.
@@ -26,6 +29,9 @@ _TOLERANCE_FRAMES = 0.25
 # Jumping ahead costs a seek and the decoding from the key frame before it; for gaps up to about
 # this many frames reading on is cheaper (benchmarks/decode.py).
 _SEEK_GAP = 32
+
+# Fingerprints by the state of frames in a store.
+_noted: dict[str, str] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +68,33 @@ class VideoFrames:
                 yield fetched[index]
 
     def fingerprint(self) -> str:
-        return video_fingerprint(self.path, self.timestamps, _TOLERANCE_FRAMES / self.fps)
+        state = self.state()
+        if state is not None and state in _noted:
+            return _noted[state]
+        found = video_fingerprint(self.path, self.timestamps, _TOLERANCE_FRAMES / self.fps)
+        if state is not None:
+            _noted[state] = found
+        return found
+
+    def state(self) -> str | None:
+        """What the frames depend on while their file is in a store: which object, in which state.
+
+        None where the bytes themselves are at hand, or the store does not tell its states apart.
+        """
+        of_file = state_name(self.path)
+        if of_file is None:
+            return None
+        digest = new_digest("state of frames")
+        digest.update(of_file.encode())
+        digest.update(struct.pack("<d", self.fps))
+        digest.update(self.timestamps.astype("<f8").tobytes())
+        return digest.hexdigest()
+
+    def note(self, fingerprint: str) -> None:
+        """Take somebody's word for what the frames in this state are: nothing need be fetched."""
+        state = self.state()
+        if state is not None:
+            _noted[state] = fingerprint
 
     def _decode(self, in_order: Sequence[int]) -> Iterator[Image]:
         """The frames with these increasing indices."""
@@ -134,7 +166,7 @@ def _runs(in_order: Sequence[int]) -> Iterator[Sequence[int]]:
 def _opened(path: Path) -> Generator[tuple[InputContainer, VideoStream]]:
     """An open video; every failure of FFmpeg becomes an error that names the file."""
     try:
-        with av.open(str(path)) as container:
+        with av.open(str(fetched(path))) as container:
             if not container.streams.video:
                 raise RolloutError(f"{path}: holds no video")
             stream = container.streams.video[0]

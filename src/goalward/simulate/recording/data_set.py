@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
-from goalward.checksums import DamagedFile, sha256_of
+from goalward.checksums import DamagedFile, noted_checksums, sha256_of
 from goalward.errors import GoalwardError, argument
 from goalward.files import written_whole
 from goalward.simulate.recording.trace import Trace
@@ -180,14 +180,7 @@ class SimulatedDataSet:
 
     def check(self, *files: Path) -> None:
         """An error if one of these files of a finished data set is not as it was written."""
-        try:
-            lines = self.checksums_file.read_text(encoding="utf-8").splitlines()
-        except FileNotFoundError:
-            return
-        except (OSError, ValueError) as error:
-            raise GoalwardError(f"{self.checksums_file}: cannot be read ({error})") from error
-        pairs = [line.split("  ", 1) for line in lines if "  " in line]
-        known = {name: digest for digest, name in pairs}
+        known = noted_checksums(self.checksums_file)
         for path in files:
             wanted = known.get(path.relative_to(self.path).as_posix())
             if wanted is not None and path.is_file() and sha256_of(path) != wanted:

@@ -112,7 +112,7 @@ def simulate_shard(
             world, settings = _begun(workers, plan, data_set, versions)
             successes = _run_episodes(workers, plan, data_set, on_progress, shard)
             if plan.balanced:
-                successes |= _finished_episodes(data_set)
+                successes |= _finished_episodes(plan, data_set)
             chosen = chosen_numbers(successes, plan) if plan.balanced else range(plan.episodes)
             drawn = [(index, number) for index, number in enumerate(chosen) if shard.has(index)]
             _draw(workers, drawn, settings, world, data_set, on_progress)
@@ -222,7 +222,7 @@ def _run_episodes(
     shard: Shard | None = None,
 ) -> dict[int, bool]:
     """Whether each episode succeeded, by number, until all that are wanted are among them."""
-    successes = _finished_episodes(data_set, shard)
+    successes = _finished_episodes(plan, data_set, shard)
     failed: list[str] = []
 
     def is_enough() -> bool:
@@ -270,15 +270,23 @@ def _check_enough(successes: Mapping[int, bool], plan: Plan, data_set: Simulated
         )
 
 
-def _finished_episodes(data_set: SimulatedDataSet, shard: Shard | None = None) -> dict[int, bool]:
-    """Whether each episode succeeded that is there already; one that is damaged is run again."""
+def _finished_episodes(
+    plan: Plan, data_set: SimulatedDataSet, shard: Shard | None = None
+) -> dict[int, bool]:
+    """Whether each episode succeeded that is there already; one that is damaged is run again, and
+    so is one in whose place lies another."""
     successes: dict[int, bool] = {}
     for path in sorted(data_set.attempts_folder.glob("number_*.npz")):
         number = int(path.stem.removeprefix("number_"))
         if shard is not None and not shard.has(number):
             continue
         try:
-            successes[number] = Trace.read(path).success
+            trace = Trace.read(path)
+            if trace.seed != plan.seed_of(number):
+                raise GoalwardError(
+                    f"{path}: holds the episode of seed {trace.seed}, not {plan.seed_of(number)}"
+                )
+            successes[number] = trace.success
         except GoalwardError as error:
             _log.warning("%s: the episode is run again", error)
             path.unlink(missing_ok=True)

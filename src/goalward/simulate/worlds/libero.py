@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goalward.simulate.extras import missing_extra
-from goalward.simulate.worlds.gl import choose_gl
+from goalward.simulate.worlds.gl import choose_gl, keep_robosuite_from_egl
 from goalward.simulate.worlds.libero_assets import find_assets, keep_libero_from_asking, stand_ins
 from goalward.simulate.worlds.mujoco_state import read_state, settle, state_size, write_state
 from goalward.simulate.worlds.world import FloatArray, World
@@ -25,6 +25,7 @@ LIBERO = (
 )
 
 choose_gl()
+keep_robosuite_from_egl()
 _package = keep_libero_from_asking()
 # As it is imported, robosuite warns of what nothing here uses, and sets its own level.
 logging.disable(logging.WARNING)

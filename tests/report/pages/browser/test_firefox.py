@@ -61,3 +61,9 @@ def test_the_player_moves_with_the_keyboard_and_plays_or_says_why_not(firefox, d
         shown = firefox.evaluate("document.querySelector('.player').textContent")
         assert "This browser has no codec for these videos (h264)" in shown
         assert firefox.evaluate("document.querySelectorAll('.player img').length") == 2
+        # Each camera its own half of the still, which has both side by side.
+        firefox.until("[...document.querySelectorAll('.player img')].every(i => i.style.width)")
+        sizes = "[...document.querySelectorAll('.player img')].map(i => [i.naturalWidth, i.width])"
+        assert firefox.evaluate(sizes) == [[320, 160], [320, 160]]
+        places = "[...document.querySelectorAll('.player img')].map(i => i.style.objectPosition)"
+        assert firefox.evaluate(places) == ["0px 0px", "-160px 0px"]

@@ -1,8 +1,13 @@
 """The player in a real browser: videos and curve move as one."""
 
 import re
+import threading
+from urllib.parse import urlencode
 
 import pytest
+
+from goalward.report.pages.serving import PageServer
+from report.pages.browser.conftest import PATIENCE_MS, POLL_MS
 
 FPS = 5.0
 
@@ -217,6 +222,51 @@ def test_next_and_previous_follow_the_order_of_the_table(demo_report, open_repor
     reader.until(f"document.querySelector('#page-episode h1').innerText === 'Episode {order[1]}'")
 
 
+def test_quick_presses_all_count_while_episodes_are_on_their_way(long_report, open_report):
+    reader = open_report(long_report).without_charts()
+    page = reader.open("#episodes?sort=id")
+    page.click("text=take 0")
+    page.wait_for_selector(".cursor-label")
+    # A slow disk: every episode takes longer than the presses do.
+    page.evaluate(
+        """() => {
+          const load = goalward.loadEpisode;
+          goalward.loadEpisode = async (position) => {
+            await new Promise((go) => setTimeout(go, 400));
+            return load(position);
+          };
+        }"""
+    )
+    for presses, arrived in ((30, "take 30"), (10, "take 40")):
+        for _ in range(presses):
+            page.keyboard.press("n")
+        reader.until(
+            f"document.querySelector('#page-episode h1').innerText === 'Episode {arrived}'"
+        )
+    page.wait_for_timeout(600)
+    assert page.inner_text("#page-episode h1") == "Episode take 40"
+
+
+def test_keys_in_a_dialog_and_on_a_box_do_what_they_seem_to(demo_report, open_report, late):
+    reader = open_report(demo_report)
+    page = reader.open_episode(late)
+    title = page.inner_text("#page-episode h1")
+    page.click("#notes")
+    page.focus("dialog >> text=Cancel")
+    for key in ("n", "?", "Escape"):
+        page.keyboard.press(key)
+    # The dialog is closed, and nothing happened under it.
+    assert page.locator("dialog[open]").count() == 0
+    assert page.inner_text("#page-episode h1") == title
+    assert reader.address.startswith("episode?")
+    page.click(".traces summary")
+    page.check(".trace-choice input >> nth=0")
+    page.keyboard.press("ArrowRight")
+    assert reader.frame() == 1
+    page.keyboard.press("Space")
+    assert not page.is_checked(".trace-choice input >> nth=0")
+
+
 def test_a_link_opens_the_same_frame_with_the_same_methods(demo_report, open_report, late):
     reader = open_report(demo_report)
     page = reader.open_episode(late)
@@ -294,3 +344,35 @@ def test_an_episode_that_is_not_there_is_told(demo_report, open_report):
     assert "There is no episode no such" in page.inner_text(".problem:visible")
     page.click("text=All episodes")
     page.wait_for_selector("table.episodes")
+
+
+# ---- two side by side -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_served", [False, True])
+def test_two_episodes_side_by_side_move_as_one(demo_report, browser, is_served):
+    """From disk, and by `goalward view`, whose rules must allow the two frames."""
+    sides = {"a": "index.html#episode?id=1", "b": "index.html#episode?id=2"}
+    server = PageServer(demo_report.parent)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    start = server.url if is_served else f"{demo_report.parent.as_uri()}/"
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    try:
+        page = context.new_page()
+        page.goto(f"{start}beside.html#{urlencode(sides)}")
+        players = [page.frame_locator("iframe").nth(i) for i in range(2)]
+        sliders = [player.locator(".curve-slider") for player in players]
+        for slider in sliders:
+            slider.wait_for(timeout=PATIENCE_MS)
+        sliders[0].focus()
+        page.keyboard.press("Shift+ArrowRight")
+        for _ in range(PATIENCE_MS // POLL_MS):
+            frames = [slider.get_attribute("aria-valuenow") for slider in sliders]
+            if frames == ["10", "10"]:
+                break
+            page.wait_for_timeout(POLL_MS)
+        assert frames == ["10", "10"]
+    finally:
+        context.close()
+        server.shutdown()
+        server.server_close()

@@ -307,6 +307,11 @@ def test_long_names_push_nothing_out_of_its_place(open_report, tmp_path):
     reader = open_report(write_pages(run, None, tmp_path / "report")).without_charts()
     page = reader.open()
     assert page.locator(".big").bounding_box()["y"] < 500
+    # A name in the next steps is a line, all of it where the mouse rests.
+    names = page.locator(".next a bdi")
+    assert names.count() > 0
+    assert max(map(len, names.all_inner_texts())) <= 40
+    assert names.first.get_attribute("title").startswith("a long name a long name")
     card, badge = page.locator(".card").first, page.locator(".card .badge").first
     right = [one.bounding_box()["x"] + one.bounding_box()["width"] for one in (badge, card)]
     assert right[0] < right[1]

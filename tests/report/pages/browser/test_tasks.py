@@ -91,3 +91,65 @@ def test_long_names_do_not_push_the_page_sideways(many_tasks, open_report, scree
     # Nor do they fill a screen: the page is words and numbers.
     box = page.locator("table.tasks tbody tr").first.bounding_box() if not address else None
     assert box is None or box["height"] < 400
+
+
+# ---- a small plot for each task -----------------------------------------------------------------
+
+
+def plot_names(page):
+    # Not as text that is seen: a plot further down is not drawn yet.
+    return page.locator(".task-plot .task-title").all_text_contents()
+
+
+def test_the_first_tasks_have_plots_in_the_order_of_the_table_and_all_on_request(
+    many_tasks, open_report
+):
+    page = open_report(many_tasks).without_charts().open()
+    assert len(plot_names(page)) == 10
+    long, word, markup, *rest = plot_names(page)
+    assert (markup, rest[:2]) == (MARKUP, ["task 0", "task 1"])
+    assert max(len(long), len(word)) <= 70
+    assert long.endswith("red cup away")
+    page.click("table.tasks button[data-key=name]")
+    assert plot_names(page)[:2] == ["(no name)", MARKUP]
+    page.click("text=Show all 1,004 tasks")
+    assert page.locator(".task-plot").count() == 1004
+    page.click("text=Show the first 10 only")
+    assert page.locator(".task-plot").count() == 10
+    page.click(".task-plot >> nth=1")
+    page.wait_for_selector("table.episodes")
+    assert page.inner_text(".row-count") == "2 of 1,010 episodes"
+
+
+def test_a_plot_has_the_rate_the_episodes_and_their_mean(open_report, tmp_path):
+    """Four successes of 11 frames and two time-outs of 21, at the left and at half the width."""
+    outcomes = [Outcome.SUCCESS] * 4 + [Outcome.TIME_OUT] * 2
+    episodes = [
+        drawn_episode(f"{task} {i}", 11 if o is Outcome.SUCCESS else 21, outcome=o, task=task)
+        for task in ("lift", "pour")
+        for i, o in enumerate(outcomes)
+    ]
+    said = [countdown(11) if e.num_frames == 11 else np.full((2, 21), np.inf) for e in episodes]
+    run, _ = drawn_run(episodes, {"td": said}, tmp_path)
+    reader = open_report(write_pages(run, None, tmp_path / "report")).without_charts()
+    page = reader.open()
+    plot = page.locator(".task-plot").first
+    assert plot.locator(".task-rate").inner_text().replace("\u00a0", " ") == (
+        "4 of 6: 67 % (30 % to 90 %)"
+    )
+    assert plot.locator(".task-curve.success").count() == 4
+    assert plot.locator(".task-mean.success").count() == 1
+    # Two curves speak for themselves.
+    assert plot.locator(".task-curve.time_out").count() == 2
+    assert plot.locator(".task-mean.time_out").count() == 0
+    assert page.locator(".more-tasks").count() == 0
+
+    def ends(selector):
+        points = plot.locator(selector).first.get_attribute("points").split()
+        return [tuple(map(float, point.split(","))) for point in (points[0], points[-1])]
+
+    (left, _), (middle, goal) = ends(".task-mean.success")
+    (also_left, never), (right, still) = ends(".task-curve.time_out")
+    assert left == also_left
+    assert middle - left == pytest.approx((right - left) / 2, abs=0.1)
+    assert never == still < goal

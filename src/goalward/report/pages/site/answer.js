@@ -96,12 +96,15 @@
     ]);
   }
 
+  // Of a list of names, each has a line.
+  const MOST_CHARACTERS = 40;
+
   // Names of episodes in the words of a step lead to them; the first to the frame to look at.
   function linked({ spans, episodes, frame }) {
     return spans.map(([style, text]) => {
       const at = style === "em" ? episodes.indexOf(text) : -1;
       if (at < 0) return W.spans([[style, text]])[0];
-      return build("a", { href: goalward.route.freshLink(goalward.route.toEpisode(text, at === 0 && W.known(frame) ? frame : undefined)) }, named(text));
+      return build("a", { href: goalward.route.freshLink(goalward.route.toEpisode(text, at === 0 && W.known(frame) ? frame : undefined)) }, named(text, MOST_CHARACTERS));
     });
   }
 

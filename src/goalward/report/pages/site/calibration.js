@@ -26,12 +26,13 @@
   function inNumbers({ name: method, calibration: found }) {
     if (!W.known(found.reliability)) return null;
     return build("dl.calibration-numbers", {}, [
-      pair("Off by", W.percent(Math.sqrt(found.reliability)), `reliability: what ${method} says and what comes differ by so much (root mean square over the dots)`),
-      pair("Sharp by", W.percent(Math.sqrt(found.resolution)), "sharpness: how far the shares that came lie from the overall share; 0 is who says the same everywhere"),
+      pair("Off by", points(Math.sqrt(found.reliability)), `reliability: what ${method} says and what comes differ by so much (root mean square over the dots)`),
+      pair("Sharp by", points(Math.sqrt(found.resolution)), "sharpness: how far the shares that came lie from the overall share; 0 is who says the same everywhere"),
       pair("Brier score", `${W.fixed(found.brier, 3)}; always saying the overall share ${W.fixed(found.uncertainty, 3)}`, "mean squared error of the chance; less is better"),
     ].flat());
   }
 
+  const points = (share) => `${W.whole(100 * share)} points`;
   const pair = (term, value, meaning) => [build("dt", { text: term, title: meaning }), build("dd", {}, [value, build("span.score-meaning", { text: meaning })])];
 
   function draw(told) {

@@ -7,7 +7,7 @@
   // `clock` is asked for when a picture is pressed; `stills` are pictures of frames worth seeing.
   function makeCameras(episode) {
     const stills = episode.events.filter(({ thumb }) => thumb).map(({ frame, thumb }) => ({ frame, thumb }));
-    const views = episode.cameras.map((camera) => cameraView(camera, stills, enlarge));
+    const views = episode.cameras.map((camera, i) => cameraView(camera, { stills, part: partOf(episode.cameras, i) }, enlarge));
     let large = -1;
 
     function enlarge(view) {
@@ -27,6 +27,17 @@
         ? build(`div.cameras.cameras-${Math.min(views.length, 4)}`, {}, views.map((view) => view.figure))
         : build("p.how.no-video", { text: "No video in this report: the curve plays alone." }),
     };
+  }
+
+  // Where a camera lies in a still: the first ones side by side, as high as it (media.py).
+  const STILL_HEIGHT = 160;
+  const MOST_IN_STILL = 3;
+
+  function partOf(cameras, at) {
+    const inStill = cameras.slice(0, MOST_IN_STILL);
+    if (at >= MOST_IN_STILL || !inStill.every(({ width, height }) => width && height)) return null;
+    const widths = inStill.map(({ width, height }) => Math.round((width * STILL_HEIGHT) / height));
+    return { left: widths.slice(0, at).reduce((a, b) => a + b, 0), width: widths[at], all: widths.reduce((a, b) => a + b, 0) };
   }
 
   function cameraView(camera, stills, enlarge) {
@@ -58,11 +69,15 @@
     return "This video is missing or cannot be played here. If its file is gone, `goalward report` makes it again.";
   }
 
-  // The picture of the nearest event, all cameras side by side as the report keeps it.
-  function still(view, stills, problem) {
+  // The picture of the nearest event: of this camera, where its place in the picture is known.
+  function still(view, { stills, part }, problem) {
     const words = build("p.no-picture", { text: problem });
     if (!stills.length) return words;
-    const image = build("img", { alt: "", height: 160 });
+    const image = build("img", { alt: "", height: STILL_HEIGHT });
+    image.addEventListener("load", () => {
+      const isPart = part && image.naturalWidth === part.all;
+      image.style.cssText = isPart ? `width: ${part.width}px; object-fit: none; object-position: ${-part.left}px 0` : "";
+    });
     const told = build("span.still-frame");
     view.setFrame = (frame) => {
       const nearest = stills.reduce((best, one) => (Math.abs(one.frame - frame) < Math.abs(best.frame - frame) ? one : best));

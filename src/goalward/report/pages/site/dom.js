@@ -33,15 +33,15 @@ window.goalward = window.goalward || {};
   // Longer names lose their middle: tasks often differ at their ends.
   const MOST_CHARACTERS = 120;
 
-  function shortened(text) {
-    if (text.length <= MOST_CHARACTERS) return text || "(no name)";
-    const half = Math.floor((MOST_CHARACTERS - 3) / 2);
+  function shortened(text, most = MOST_CHARACTERS) {
+    if (text.length <= most) return text || "(no name)";
+    const half = Math.floor((most - 3) / 2);
     return `${text.slice(0, half)} … ${text.slice(-half)}`;
   }
 
   // A name in its own direction: what stands beside it keeps its place. All of a long one is its title.
-  function named(text) {
-    const shown = shortened(text);
+  function named(text, most) {
+    const shown = shortened(text, most);
     return build("bdi", { text: shown, title: text && shown !== text ? text : null });
   }
 

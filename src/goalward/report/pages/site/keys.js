@@ -43,7 +43,16 @@
     });
   }
 
+  // These are there before an episode has come: quick presses all count.
+  const ON_THE_WAY = {
+    n: () => goalward.player.turn(1),
+    p: () => goalward.player.turn(-1),
+    // In full screen it ends that.
+    Escape: () => !document.fullscreenElement && goalward.route.go(goalward.route.toTable),
+  };
+
   function inPlayer(event, clock) {
+    if (ON_THE_WAY[event.key] || !clock) return ON_THE_WAY[event.key];
     const frames = event.shiftKey ? 10 : 1;
     const acts = {
       " ": () => clock.toggle(),
@@ -51,8 +60,6 @@
       ArrowRight: () => clock.step(frames),
       Home: () => clock.step(-Infinity),
       End: () => clock.step(Infinity),
-      n: () => goalward.player.turn(1),
-      p: () => goalward.player.turn(-1),
       m: toggleOthers,
       "[": () => goalward.player.toEvent(-1),
       "]": () => goalward.player.toEvent(1),
@@ -60,8 +67,6 @@
       c: () => goalward.player.switchTo("chance"),
       f: () => goalward.player.fullScreen(),
       s: () => document.querySelector('.segment[data-scale][aria-pressed="false"]').click(),
-      // In full screen it ends that.
-      Escape: () => !document.fullscreenElement && goalward.route.go(goalward.route.toTable),
     };
     if (acts[event.key]) return acts[event.key];
     const digit = Number.parseInt(event.key, 10);
@@ -69,18 +74,23 @@
     return null;
   }
 
+  // A box that is ticked takes the space bar alone.
+  const takesKeys = (target, key) => (target.matches("input[type=checkbox]") ? key === " " : target.matches("input, textarea, select"));
+
   function pressed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || (dialog && dialog.open && event.key !== "?")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target;
-    if (target.matches("input, textarea, select")) return;
+    if (takesKeys(target, event.key)) return;
+    // A dialog over the page has the keys to itself; the list of keys closes as it opened.
+    const over = document.querySelector("dialog[open]");
+    if (over && !(over === dialog && event.key === "?")) return;
     if (event.key === "?") {
       help();
       return;
     }
     // Space presses a button that was reached by keyboard.
     if (event.key === " " && target.matches("button, a, summary") && !target.matches(".play")) return;
-    const clock = goalward.player.clock();
-    const act = clock && inPlayer(event, clock);
+    const act = goalward.player.isOpen() && inPlayer(event, goalward.player.clock());
     if (!act) return;
     event.preventDefault();
     wasSpace = event.key === " ";

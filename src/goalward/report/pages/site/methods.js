@@ -20,7 +20,7 @@
     const isOne = methodsOf().length === 1;
     const bars = !main.length ? null : goalward.charts.figure(
       isOne ? "What the values get right" : "What the values of each method get right", 300,
-      `${main.map((score) => `${score.plain}: ${score.meaning}. `).join("")}Higher is better; the dashed line is where somebody is who knows nothing. ` +
+      `${main.map((score) => `${W.capital(score.plain)}: ${score.meaning}. `).join("")}Higher is better; the dashed line is what guessing gets. ` +
         (seeds > 1 ? "Error bars: one standard deviation over seeds." : "One seed: no error bars."),
       () => drawBars(main));
     const scatter = isOne || !hasScores(["success", "failure"]) ? null : goalward.charts.figure(
@@ -79,23 +79,25 @@
 
   function drawBars(main) {
     const { plain, css, colour } = goalward.charts;
+    const isOne = methodsOf().length === 1;
     const traces = methodsOf().map((method) => {
       const scores = main.map(({ key }) => method.scores[key]);
       return {
         type: "bar",
         name: plain(method.name),
-        x: main.map((score) => plain(score.plain)),
+        x: main.map((score) => (isOne ? `${plain(score.plain)}: <b>${shown(score, method.scores[score.key].value)}</b>` : plain(score.plain))),
         y: scores.map((s) => s.value),
         text: scores.map((s) => (s.better_than && s.better_than.length ? `<br>better than ${plain(s.better_than.join(", "))}` : "")),
         textposition: "none",
         error_y: { type: "data", array: scores.map((s) => s.sd || 0), color: css("--text-soft"), thickness: 1.4, width: 3, visible: scores.some((s) => s.sd) },
         marker: { color: colour(method) },
-        hovertemplate: `${plain(method.name)}, %{x}: %{y:.0%}%{text}<extra></extra>`,
+        customdata: main.map((score) => plain(score.plain)),
+        hovertemplate: `${plain(method.name)}, %{customdata}: %{y:.0%}%{text}<extra></extra>`,
       };
     });
     const shapes = main.flatMap((score, i) => (W.known(score.no_skill)
       ? [{ type: "line", x0: i - 0.45, x1: i + 0.45, y0: score.no_skill, y1: score.no_skill, line: { color: css("--text"), width: 1.6, dash: "dash" } }] : []));
-    const annotations = shapes.slice(0, 1).map(({ x1, y0 }) => ({ x: x1, y: y0, text: "no skill", showarrow: false, xanchor: "right", yanchor: "bottom", font: { size: 11.5, color: css("--text-soft") } }));
+    const annotations = shapes.slice(0, 1).map(({ x1, y0 }) => ({ x: x1, y: y0, text: "no skill", showarrow: false, xanchor: "right", yanchor: "bottom", yshift: 3, borderpad: 2, bgcolor: css("--panel"), font: { size: 11.5, color: css("--text-soft") } }));
     return [traces, {
       barmode: "group", bargap: 0.2, shapes, annotations, showlegend: traces.length > 1,
       yaxis: { range: [0, 1.05], tickvals: [0, 0.25, 0.5, 0.75, 1], tickformat: ".0%" }, xaxis: { gridcolor: "rgba(0,0,0,0)" },

@@ -198,7 +198,9 @@
     show,
     close,
     turn,
-    clock: () => (shown ? shown.clock : null),
+    isOpen: () => shown !== null,
+    // None while its episode is on the way.
+    clock: () => (shown && shown.clock) || null,
     toggleMethod: act("toggleMethod"),
     toEvent: act("toEvent"),
     fullScreen: act("fullScreen"),

@@ -21,7 +21,8 @@
       }
       if (truth.has(frame)) {
         const { value, error } = truth.get(frame);
-        told.push(["truth", `${W.fixed(value, 2)}${W.known(error) ? ` ± ${W.fixed(error, 2)}` : ""}`]);
+        // As far as its dot's line reaches.
+        told.push(W.known(error) ? ["truth ± two standard errors", `${W.fixed(value, 2)} ± ${W.fixed(2 * error, 2)}`] : ["truth", W.fixed(value, 2)]);
       }
       return told;
     }

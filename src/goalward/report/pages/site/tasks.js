@@ -12,7 +12,7 @@
     { key: "rate", name: "Success rate", of: (task) => task.success.value, desc: false, isLeft: true, about: "with its 95 % interval" },
     { key: "time_outs", name: "Timed out", of: (task) => task.time_outs, desc: true },
     { key: "failures", name: "Failed early", of: (task) => task.failures, desc: true },
-    { key: "more_time", name: "With twice the time", unit: "of time-outs", of: (task) => task.more_time.value, desc: true, about: "the share of its time-outs that is expected to succeed, each given its own clock again" },
+    { key: "more_time", name: "With twice the time", unit: "of time-outs", of: (task) => task.more_time && task.more_time.value, desc: true, about: "the share of its time-outs that is expected to succeed, each given its own clock again" },
     { key: "auroc", name: "Frame AUROC", of: (task) => task.auroc.value, desc: true, about: "held-out episodes of this task among themselves" },
     { key: "values", name: "Values", of: (task) => task.values, desc: false, isLeft: true, about: "whether they tell successes from other episodes of this task" },
   ];
@@ -20,28 +20,34 @@
   function tasks(front, section) {
     if (!section || !W.known(front.tasks[0].success)) return null;
     const place = build("div.scroll.task-scroll", { tabindex: "0", role: "region", "aria-label": "Table of tasks" });
-    showRows(place, front.tasks, { key: "episodes", desc: true });
+    const plots = goalward.taskPlots(front.tasks);
+    showRows(place, front.tasks, { key: "episodes", desc: true }, plots.setOrder);
     // All tasks are in the table below, with more columns than the summary has.
     const told = section.blocks.filter(({ kind }) => kind === "paragraph");
     return goalward.overview.panel(section.title, [
       build("div.prose", {}, W.blocks(told)),
       place,
+      plots.section,
     ]);
   }
 
-  function showRows(place, all, sorted) {
+  // `onOrder(positions)` when the rows stand in another order.
+  function showRows(place, all, sorted, onOrder) {
     const column = COLUMNS.find(({ key }) => key === sorted.key);
     const sign = sorted.desc ? -1 : 1;
     const order = [...all.keys()].sort((a, b) => compared(column.of(all[a]), column.of(all[b]), sign) || a - b);
     goalward.replace(place, build("table.tasks", {}, [
       build("caption.offscreen", { text: "Tasks" }),
-      build("thead", {}, build("tr", {}, COLUMNS.map((one) => header(one, sorted, (to) => {
-        showRows(place, all, to);
+      build("thead", {}, build("tr", {}, columnsOf(all).map((one) => header(one, sorted, (to) => {
+        showRows(place, all, to, onOrder);
         place.querySelector(`button.sort[data-key="${to.key}"]`).focus();
       })))),
       build("tbody", {}, order.map((index) => rowOf(all[index], index))),
     ]));
+    onOrder(order);
   }
+
+  const columnsOf = (all) => COLUMNS.filter(({ key }) => key !== "more_time" || all.some((task) => task.more_time));
 
   // What has no number comes last, whichever way the rest is sorted.
   function compared(a, b, sign) {
@@ -70,7 +76,7 @@
       ]),
       build("td.number", { text: W.whole(task.time_outs) }),
       build("td.number", { text: W.whole(task.failures) }),
-      withInterval(task.more_time, W.percent),
+      task.more_time ? withInterval(task.more_time, W.percent) : null,
       withInterval(task.auroc, (value) => W.fixed(value, 2)),
       build(`td.values-word${task.values_tell ? "" : ".soft"}`, { text: task.values }),
     ]);

@@ -12,8 +12,8 @@
     const scatter = (name, key, how) => goalward.charts.figure(name, 360, how, () => drawScatter(frames, key), open);
     return goalward.overview.panel(section.title, [
       build("div.chart-pair", {}, frames.truth.length ? [
-        scatter("Said at the time, and true", "now", "Every dot is a frame whose truth a simulator measured by running on from it; on the dashed line the value is right, above it too pessimistic. −1 is at the goal, 1 is never. A dot opens its frame."),
-        scatter("Said in hindsight, and true", "hindsight", "The same for the value that knows how the recording went on."),
+        scatter("What was said at the time, and the truth", "now", "Every dot is a frame whose truth a simulator measured by running on from it; on the dashed line the value is right, above it too pessimistic. −1 is at the goal, 1 is never. A dot opens its frame."),
+        scatter("What is said in hindsight, and the truth", "hindsight", "The same for the value that knows how the recording went on."),
       ] : []),
       build("div.truth-errors", {}, goalward.charts.figure("Mean error of the values", 300,
         "Lower is better. Bars: how far values are from the true ones; error bars: 95 % intervals; grey: what a perfect prediction would show, as the truth is sampled.",

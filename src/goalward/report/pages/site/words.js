@@ -23,6 +23,8 @@
     return known(value) ? rounded(value).toLocaleString("en-US") : "–";
   }
 
+  const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
   function counted(count, what, many) {
     return `${whole(count)} ${count === 1 ? what : many || `${what}s`}`;
   }
@@ -93,7 +95,7 @@
   const blocks = (list) => list.map((block) => BLOCKS[block.kind](block));
 
   goalward.words = {
-    OUTCOMES, known, percent, fixed, whole, counted, kind, countedEvents, stepsOf, valueOf, steps,
+    OUTCOMES, known, percent, fixed, whole, capital, counted, kind, countedEvents, stepsOf, valueOf, steps,
     interval, shortCamera, seconds, badge, spans, blocks,
   };
 })();

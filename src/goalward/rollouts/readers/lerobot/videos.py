@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from goalward.checksums import noted_checksums, sha256_of
 from goalward.errors import RolloutError, argument
 from goalward.rollouts.findings import Findings, counted, some_of
 from goalward.rollouts.frames import FrameSource
@@ -20,6 +21,9 @@ from goalward.rollouts.readers.lerobot.info import Info
 from goalward.rollouts.readers.lerobot.paths import VIDEO_TEMPLATES, locate
 from goalward.rollouts.video.index import TURNED, VideoIndex, read_index, usual_codec_name
 from goalward.rollouts.video.reading import VideoFrames
+from goalward.stores.place import StoredPath
+
+_CHECKSUMS_FILE = "simulation/checksums.txt"
 
 
 @dataclass
@@ -33,6 +37,12 @@ class Videos:
     contested: frozenset[tuple[str, int]] = frozenset()
     indices: dict[Path, VideoIndex | RolloutError] = field(default_factory=dict)
     longer: dict[str, list[str]] = field(default_factory=dict)
+    # Of a data set that `goalward simulate` made; a store has checksums of its own.
+    checksums: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        is_here = not isinstance(self.root, StoredPath)
+        self.checksums = noted_checksums(self.root / _CHECKSUMS_FILE) if is_here else {}
 
     def clip(
         self, entry: EpisodeEntry, camera: str, times_s: npt.NDArray[np.float64]
@@ -89,6 +99,7 @@ class Videos:
     def _index(self, path: Path, camera: str) -> VideoIndex:
         if path not in self.indices:
             try:
+                self._check_unchanged(path)
                 index = read_index(path)
                 self._compare_with_declared(index, camera)
                 self.indices[path] = index
@@ -98,6 +109,15 @@ class Videos:
         if isinstance(index, RolloutError):
             raise index
         return index
+
+    def _check_unchanged(self, path: Path) -> None:
+        """A picture that a flipped bit changed is decoded like any other."""
+        noted = self.checksums.get(path.relative_to(self.root).as_posix())
+        if noted is not None and path.is_file() and sha256_of(path) != noted:
+            raise RolloutError(
+                f"{path}: was changed or damaged since it was made ({_CHECKSUMS_FILE} says another "
+                "checksum)"
+            )
 
     def _compare_with_declared(self, index: VideoIndex, camera: str) -> None:
         if index.is_turned:

@@ -1,0 +1,89 @@
+"""The way to a Ray cluster: of an address, of RAY_ADDRESS, or one of this machine alone."""
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Generator
+from typing import Any
+
+from goalward.errors import GoalwardError, argument
+
+_ANSWERS_WITHIN_S = 5.0
+
+
+def imported_ray() -> Any:
+    # Said before Ray is imported: without GPUs to hand out it leaves the variables alone, and it
+    # tells its makers nothing.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray  # pyright: ignore[reportMissingImports] (an extra)
+        import ray.cloudpickle  # pyright: ignore[reportMissingImports]
+        import ray.exceptions  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise GoalwardError(
+            f"{argument('on', 'ray')} needs Ray: pip install 'goalward[ray]'"
+        ) from error
+    return ray
+
+
+@contextlib.contextmanager
+def connected(ray: Any, address: str | None) -> Generator[None]:
+    """Inside, Ray is there: the cluster of an address, that of RAY_ADDRESS, or one of our own."""
+    if ray.is_initialized():
+        yield
+        return
+    given = address or os.environ.get("RAY_ADDRESS") or None
+    if given not in (None, "local", "auto"):
+        _check_somebody_answers(given)
+    try:
+        with _same_answer_to_stops():
+            ray.init(
+                # Not a cluster that somebody left running here, which Ray would look for.
+                address=given or "local",
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                **({} if given not in (None, "local") else {"include_dashboard": False}),
+            )
+    except Exception as error:  # Ray has many kinds, builtin ones among them
+        raise GoalwardError(
+            f"Ray at {given or 'this machine'} cannot be used: {first_line(error)}"
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+@contextlib.contextmanager
+def _same_answer_to_stops() -> Generator[None]:
+    """A cluster that Ray starts here would answer SIGTERM by exit(1), in the middle of anything."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
+
+
+def _check_somebody_answers(address: str) -> None:
+    """Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        raise GoalwardError(
+            f"{address}: not an address of a Ray cluster, which is written host:port or "
+            "ray://host:port"
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S).close()
+    except (OSError, OverflowError) as error:
+        raise GoalwardError(
+            f"nobody answers at the Ray address {address} ({error}): is the cluster up?"
+        ) from error
+
+
+def first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

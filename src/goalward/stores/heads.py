@@ -1,0 +1,117 @@
+"""Parts of a file that is not fetched: a video's index without the video.
+
+What was read is kept, so that the next reader of the same parts asks nobody.
+"""
+
+# pyright: standard
+# (fsspec ships no type stubs)
+
+import io
+import struct
+from pathlib import Path
+from typing import IO, cast
+
+from goalward.files import written_whole
+from goalward.stores.fetching import is_here, tried_again
+from goalward.stores.objects import Listed, file_system, state_of, wanted_state
+from goalward.stores.place import StoredPath, beside, short_digest, url_of
+from goalward.stores.problems import changed, cut_short, explained
+
+_HEADS = "heads"
+# Where and how many bytes, before the bytes themselves.
+_PLACE = struct.Struct("<QQ")
+# Asked for at once: indices are short, and the way to the store is long.
+_AHEAD_BYTES = 1 << 16
+
+
+def opened(path: Path) -> IO[bytes]:
+    """A file to read parts of; one of a store is not fetched for it."""
+    if isinstance(path, StoredPath):
+        url = url_of(path)
+        wanted = wanted_state(path, url)
+        if not is_here(path, wanted):
+            return cast(IO[bytes], _Head(path, url, wanted))
+    return path.open("rb")
+
+
+class _Head(io.RawIOBase):
+    """Reads parts of an object; what was asked for is kept when it is closed."""
+
+    def __init__(self, path: StoredPath, url: str, listed: Listed) -> None:
+        self._path, self._url, self._listed = path, url, listed
+        self._size = listed.size
+        self._kept = beside(path, _HEADS, f".{short_digest(listed.mark)}.{listed.size}")
+        self._position = 0
+        self._parts = _read_parts(self._kept)
+        self._is_new = False
+        self._ahead = (0, b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        before = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = max(0, before + offset)
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def read(self, size: int = -1) -> bytes:
+        start = min(self._position, self._size)
+        end = self._size if size < 0 else min(start + size, self._size)
+        part = self._parts.get((start, end - start))
+        if part is None:
+            part = self._asked(start, end)
+            self._parts[start, end - start] = part
+            self._is_new = True
+        self._position = end
+        return part
+
+    def _asked(self, start: int, end: int) -> bytes:
+        ahead_start, ahead = self._ahead
+        if not ahead_start <= start <= end <= ahead_start + len(ahead):
+            stop = min(self._size, max(end, start + _AHEAD_BYTES))
+            self._ahead = start, tried_again(lambda: self._from_store(start, stop))
+            ahead_start, ahead = self._ahead
+        return ahead[start - ahead_start : end - ahead_start]
+
+    def _from_store(self, start: int, end: int) -> bytes:
+        if start == end:
+            return b""
+        with explained(self._url):
+            files, name = file_system(self._url)
+            block = files.cat_file(name, start=start, end=end)
+        if len(block) != end - start:
+            raise cut_short(self._url, start + len(block), end)
+        return block
+
+    def close(self) -> None:
+        if self._is_new:
+            self._is_new = False
+            # Parts of two states of one object would be an index of neither.
+            if state_of(self._path, self._url) != self._listed:
+                super().close()
+                raise changed(self._url)
+            with written_whole(self._kept) as temporary, temporary.open("wb") as file:
+                for (start, length), part in self._parts.items():
+                    file.write(_PLACE.pack(start, length) + part)
+        super().close()
+
+
+def _read_parts(path: Path) -> dict[tuple[int, int], bytes]:
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return {}
+    parts: dict[tuple[int, int], bytes] = {}
+    position = 0
+    while position + _PLACE.size <= len(content):
+        start, length = _PLACE.unpack_from(content, position)
+        position += _PLACE.size
+        parts[start, length] = content[position : position + length]
+        position += length
+    return parts
