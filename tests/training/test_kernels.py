@@ -14,9 +14,11 @@ if not CUDA:
     os.environ["TRITON_INTERPRET"] = "1"
 pytest.importorskip("triton", reason="Triton is not here: torch for CUDA brings it")
 
-from goalward.training import adam, replay  # noqa: E402
-from goalward.training.fused import all_kernels  # noqa: E402
+import goalward  # noqa: E402
+from goalward.training import adam, fit, inputs, replay, step, value_net  # noqa: E402
+from goalward.training.fused import Kernels, all_kernels  # noqa: E402
 from goalward.training.inputs import standardised  # noqa: E402
+from goalward.training.methods import METHODS  # noqa: E402
 
 kernels = all_kernels()
 
@@ -110,3 +112,46 @@ def test_what_is_too_large_is_left_to_the_plain_path():
     assert not kernels.takes_width(4097)
     assert kernels.can_draw(500_000, 512)
     assert not kernels.can_draw(600_000, 512)
+
+
+def trained(method: str) -> tuple[np.ndarray, np.ndarray]:
+    """Values of a short training and its losses, on the CPU."""
+    ramp = np.linspace(0, 1, 24)[:, None]
+    look = np.random.default_rng(0).normal(size=(2, 6))
+    features = [np.hstack([sign * ramp, ramp**2]) @ look for sign in (1, -1) * 4]
+    rollouts = goalward.from_arrays(features, success=[True, False] * 4)
+    numbers = {"width": 32, "num_steps": 8, "batch_size": 32, "held_out_fraction": 0.0}
+    rounds = {"rounds": 1, "cross_fit": 2} if method == "lambda-returns" else {}
+    fitted = goalward.fit(rollouts, method, seeds=1, device="cpu", **numbers, **rounds)
+    losses = np.array([curve.loss for curve in fitted.log.curves])
+    return fitted.predict(rollouts, device="cpu").raw_values(method), losses
+
+
+@pytest.fixture
+def one_thread():
+    """Triton's interpreter is for one thread at a time."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.skipif(
+    CUDA, reason="a GPU trains with the kernels itself: tests/training/test_cuda.py"
+)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_trains_with_the_kernels_as_without(method, one_thread, monkeypatch):
+    # As on CUDA, where weights have a copy that products read.
+    monkeypatch.setattr(fit, "product_dtype", lambda device: torch.bfloat16)
+    plain = trained(method)
+    asked: set[torch.dtype] = set()
+
+    def interpreted(tensor: torch.Tensor, dtype: torch.dtype) -> Kernels | None:
+        asked.add(dtype)
+        return kernels if dtype is torch.bfloat16 else None
+
+    for module in (adam, inputs, step, value_net):
+        monkeypatch.setattr(module, "kernels_for", interpreted)
+    for found, wanted in zip(trained(method), plain, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3)
+    assert torch.bfloat16 in asked

@@ -18,6 +18,7 @@ from goalward.training.anchors import anchor_values
 from goalward.training.blocks import Blocks, frames_per_block
 from goalward.training.checkpoint import Checkpoint, fingerprint
 from goalward.training.frames import TrainingFrames
+from goalward.training.fused import product_dtype
 from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.lens import Sight
 from goalward.training.methods import Method
@@ -86,7 +87,7 @@ def train(
         else:
             _log.info("training %s", what)
             anchors = anchor_values(frames, sight, group, trained, numbers)
-            dtype = torch.bfloat16 if chosen.type == "cuda" else torch.float32
+            dtype = product_dtype(chosen)
             family = group[0].stage.family
             own, seen = numbers.of(family), sight.of(family)
             num_codes = 0 if seen.lens is None else seen.lens.num_codes

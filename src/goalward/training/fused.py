@@ -26,6 +26,11 @@ class Kernels:
     can_draw: Callable[[int, int], bool]
 
 
+def product_dtype(device: torch.device) -> torch.dtype:
+    """In what matrix products of a training are computed; weights are kept in float32."""
+    return torch.bfloat16 if device.type == "cuda" else torch.float32
+
+
 def kernels_for(tensor: Tensor, dtype: torch.dtype) -> Kernels | None:
     """The kernels, for a tensor that lies on CUDA in a training by bfloat16 products."""
     if not tensor.is_cuda or dtype is not torch.bfloat16:

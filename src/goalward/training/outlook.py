@@ -15,6 +15,7 @@ from goalward.rollouts.endings import Endings
 from goalward.training.blocks import frames_at_once
 from goalward.training.fit import batch_trainer
 from goalward.training.frames import TrainingFrames
+from goalward.training.fused import product_dtype
 from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.lens import Sight
 from goalward.training.problem import problem_of
@@ -154,7 +155,7 @@ class _Sample:
         everything = tuple(range(_TRIED_EPISODES))
         here = [replace(run, episodes=everything, held_out=()) for run in runs]
         anchors = {run.anchors: self._said_before(run, own) for run in here if run.anchors}
-        dtype = torch.bfloat16 if self.device.type == "cuda" else torch.float32
+        dtype = product_dtype(self.device)
         problem = problem_of(seen.frames, seen.rows, here, anchors, own, dtype)
         state = initial_state(problem)
         shape = NetShape(problem.rows.size, problem.output_size, own.width, own.num_layers)
