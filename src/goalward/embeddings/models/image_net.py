@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
-from goalward.embeddings.pillow_resize import PillowResize, can_resize
-from goalward.embeddings.preprocessing import (
+from goalward.embeddings.models.pillow_resize import PillowResize, can_resize
+from goalward.embeddings.models.preprocessing import (
     Normalisation,
     Prepare,
     Resize,
@@ -76,7 +76,7 @@ class ImageNet:
 
     def _onnx_runner(self, reference: "PixelNet", batch_size: int) -> Runner | None:
         try:
-            from goalward.embeddings.onnx_runner import OnnxRunner
+            from goalward.embeddings.onnx.runner import OnnxRunner
         except ImportError:
             warnings.warn(
                 "onnxruntime and onnx are not installed; with them this encoder is three times "

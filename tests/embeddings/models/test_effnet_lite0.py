@@ -15,14 +15,14 @@ from torch.nn.functional import cosine_similarity
 
 import goalward
 from goalward import Episode, GoalwardError, Outcome, Rollouts
-from goalward.embeddings import effnet_lite0_weights
 from goalward.embeddings.embed import embed
 from goalward.embeddings.encoders import find_encoder
-from goalward.embeddings.image_net import ImageNet, PixelNet, Runner, TorchRunner
-from goalward.embeddings.onnx_runner import OnnxRunner
+from goalward.embeddings.models import effnet_lite0_weights
+from goalward.embeddings.models.image_net import ImageNet, PixelNet, Runner, TorchRunner
+from goalward.embeddings.onnx.runner import OnnxRunner
 from goalward.rollouts.frames import ArrayFrames
 
-EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "libero_rollouts"
+EXAMPLE = Path(__file__).parent.parent.parent.parent / "examples" / "libero_rollouts"
 CPU = torch.device("cpu")
 
 # The table of the paper for B0: (blocks, kernel, stride, expansion, inputs, outputs).
@@ -183,7 +183,7 @@ def test_from_rollouts_to_features(wanted: Tensor, pictures: list[np.ndarray]):
 def test_without_onnx_runtime_torch_is_used_and_a_person_told(
     net: ImageNet, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setitem(sys.modules, "goalward.embeddings.onnx_runner", None)
+    monkeypatch.setitem(sys.modules, "goalward.embeddings.onnx.runner", None)
     with pytest.warns(UserWarning, match=r"three times as fast \(pip install 'goalward\[offline"):
         assert isinstance(net.on(CPU, 2), TorchRunner)
 

@@ -12,12 +12,12 @@ import numpy as np
 import torch
 
 from goalward.devices import chosen_device
-from goalward.embeddings.cache import EncoderCache, Wanted
-from goalward.embeddings.claims import WorkClaim
-from goalward.embeddings.eight_bit_files import eight_bit_file
+from goalward.embeddings.cache.claims import WorkClaim
+from goalward.embeddings.cache.encoder_cache import EncoderCache, Wanted
 from goalward.embeddings.encoders import INT8
 from goalward.embeddings.encoding import Clip, encode_clips
-from goalward.embeddings.image_net import Runner
+from goalward.embeddings.models.image_net import Runner
+from goalward.embeddings.onnx.eight_bit_files import eight_bit_file
 from goalward.errors import GoalwardError, RolloutError, argument
 
 # Clips that another process is working on are looked at again after this time.
@@ -50,7 +50,7 @@ def _in_eight_bits(store: EncoderCache, device: torch.device, batch_size: int | 
             f"or give {argument('device', 'cpu')}"
         )
     path = eight_bit_file(store.encoder, store.folder)
-    from goalward.embeddings.eight_bit_runner import EightBitRunner
+    from goalward.embeddings.onnx.eight_bit_runner import EightBitRunner
 
     threads = torch.get_num_threads()
     # The numbers are the same whatever the size: two pictures for each thread.

@@ -14,12 +14,12 @@ from rollout_files.small_tokenizer import WORDS, write_tokenizer
 from rollout_files.vision_models import put_into_hub_cache, write_model
 
 from goalward import Rollouts, concatenate
-from goalward.embeddings import text_tower
-from goalward.embeddings.cache import EncoderCache
-from goalward.embeddings.cache_upkeep import cache_uses, prune
+from goalward.embeddings.cache.encoder_cache import EncoderCache
+from goalward.embeddings.cache.upkeep import cache_uses, prune
 from goalward.embeddings.embed import embed
 from goalward.embeddings.encoders import find_encoder
-from goalward.embeddings.text_tower import task_vectors
+from goalward.embeddings.models import text_tower
+from goalward.embeddings.models.text_tower import task_vectors
 from goalward.training.feature_file import read_features, write_features
 from goalward.training.frames import training_frames
 from goalward.training.presets import hyperparameters

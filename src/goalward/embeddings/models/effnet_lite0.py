@@ -8,10 +8,10 @@ changes the numbers by less than 1e-4.
 import torch
 from torch import Tensor, nn
 
-from goalward.embeddings.effnet_lite0_weights import WEIGHTS
-from goalward.embeddings.image_net import ImageNet
-from goalward.embeddings.pooling import grid_of, pooled_over_grid
-from goalward.embeddings.preprocessing import Normalisation, Resize
+from goalward.embeddings.models.effnet_lite0_weights import WEIGHTS
+from goalward.embeddings.models.image_net import ImageNet
+from goalward.embeddings.models.pooling import grid_of, pooled_over_grid
+from goalward.embeddings.models.preprocessing import Normalisation, Resize
 
 # Per stage: how many blocks, and the stride of the first. The rest is in the weights' shapes.
 _STAGES = ((1, 1), (2, 2), (2, 2), (3, 2), (3, 1), (4, 2), (1, 1))

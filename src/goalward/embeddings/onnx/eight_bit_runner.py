@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from goalward.embeddings.eight_bit_files import prepared_by
 from goalward.embeddings.encoders import INT8
-from goalward.embeddings.preprocessing import Prepare
+from goalward.embeddings.models.preprocessing import Prepare
+from goalward.embeddings.onnx.eight_bit_files import prepared_by
 from goalward.rollouts.frames import Image
 
 Vectors = np.ndarray

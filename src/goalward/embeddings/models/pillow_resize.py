@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from goalward.embeddings.preprocessing import Resample, Resize
+from goalward.embeddings.models.preprocessing import Resample, Resize
 
 _PRECISION_BITS = 22
 _LOW_BITS = 11

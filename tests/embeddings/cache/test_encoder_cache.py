@@ -18,7 +18,7 @@ from safetensors.numpy import load_file
 
 import goalward
 from goalward import Episode, GoalwardError, Outcome, Rollouts
-from goalward.embeddings.cache import DamagedEntry, EncoderCache, cache_folder
+from goalward.embeddings.cache.encoder_cache import DamagedEntry, EncoderCache, cache_folder
 from goalward.embeddings.encoders import ENCODERS, HubEncoder
 from goalward.leftovers import writer_mark
 from goalward.rollouts.frames import ArrayFrames

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from goalward.embeddings.cache import TEXT_PREFIX, DamagedEntry, EncoderCache
-from goalward.embeddings.model_files import ModelFiles
+from goalward.embeddings.cache.encoder_cache import TEXT_PREFIX, DamagedEntry, EncoderCache
+from goalward.embeddings.models.model_files import ModelFiles
 from goalward.errors import GoalwardError
 
 _log = logging.getLogger("goalward.embeddings")
@@ -155,7 +155,7 @@ def _model(folder: Path, tower: _Tower) -> Any:
     import torch
     import transformers
 
-    from goalward.embeddings.vision_model import QuietLoading
+    from goalward.embeddings.models.vision_model import QuietLoading
 
     with _explained(), QuietLoading():
         model, report = getattr(transformers, tower.class_name).from_pretrained(
@@ -167,7 +167,7 @@ def _model(folder: Path, tower: _Tower) -> Any:
 
 
 def _from_disk() -> dict[str, Any]:
-    from goalward.embeddings.vision_model import FROM_DISK
+    from goalward.embeddings.models.vision_model import FROM_DISK
 
     return FROM_DISK
 

@@ -15,10 +15,10 @@ from rollout_files.small_encoder import picture_rollouts, small_encoder
 from safetensors import SafetensorError
 
 from goalward import GoalwardError
-from goalward.embeddings import cache as cache_module
-from goalward.embeddings.cache import EncoderCache
+from goalward.embeddings.cache import encoder_cache as cache_module
+from goalward.embeddings.cache.encoder_cache import EncoderCache
 from goalward.embeddings.embed_report import EmbedProgress
-from goalward.embeddings.image_net import TorchRunner
+from goalward.embeddings.models.image_net import TorchRunner
 from goalward.spilled import gathered
 
 ROLLOUTS = picture_rollouts([3] * 40)
@@ -202,7 +202,7 @@ def test_many_short_clips_do_not_take_all_files_that_may_be_open(
 def test_where_nothing_can_be_locked_everybody_may(
     cache: Path, monkeypatch: pytest.MonkeyPatch, embed_with_report, wanted: bytes
 ):
-    monkeypatch.setattr("goalward.embeddings.claims.fcntl", None)
+    monkeypatch.setattr("goalward.embeddings.cache.claims.fcntl", None)
     store = EncoderCache.of(small_encoder())
     assert store.claim("ab") is not None
     assert store.claim("ab") is not None

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from goalward.embeddings.cache import EncoderCache
+from goalward.embeddings.cache.encoder_cache import EncoderCache
 from goalward.files import write_text
 from goalward.rollouts.frames import FrameSource, innermost
 from goalward.rollouts.video.reading import VideoFrames

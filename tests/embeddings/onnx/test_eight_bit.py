@@ -11,12 +11,12 @@ import torch
 from onnx import helper, numpy_helper
 
 import goalward
-from goalward.embeddings import eight_bit, eight_bit_files
-from goalward.embeddings.cache import NETWORK, EncoderCache
-from goalward.embeddings.cache_upkeep import cache_uses, prune
-from goalward.embeddings.eight_bit import adds_exactly, in_eight_bits
+from goalward.embeddings.cache.encoder_cache import NETWORK, EncoderCache
+from goalward.embeddings.cache.filling import LoadedEncoder
+from goalward.embeddings.cache.upkeep import cache_uses, prune
 from goalward.embeddings.encoders import find_encoder
-from goalward.embeddings.filling import LoadedEncoder
+from goalward.embeddings.onnx import eight_bit, eight_bit_files
+from goalward.embeddings.onnx.eight_bit import adds_exactly, in_eight_bits
 from goalward.errors import GoalwardError
 
 pytestmark = pytest.mark.skipif(not adds_exactly(), reason="a processor without VNNI is refused")
@@ -157,7 +157,7 @@ def test_what_cannot_be_done_in_8_bits(model_folder, rollouts, monkeypatch, tmp_
     folder = model_folder("clip")
     store = EncoderCache.of(find_encoder(str(folder), precision="int8"))
     with pytest.raises(GoalwardError, match="'int8' is for CPUs, and the device is cuda"):
-        monkeypatch.setattr("goalward.embeddings.filling.chosen_device", torch.device)
+        monkeypatch.setattr("goalward.embeddings.cache.filling.chosen_device", torch.device)
         LoadedEncoder(store, "cuda", None)
     monkeypatch.undo()
     monkeypatch.setenv("GOALWARD_CACHE", str(tmp_path / "other"))

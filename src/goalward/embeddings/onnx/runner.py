@@ -11,8 +11,8 @@ import onnxruntime
 import torch
 from torch import nn
 
-from goalward.embeddings.onnx_export import as_onnx
-from goalward.embeddings.preprocessing import Prepare
+from goalward.embeddings.models.preprocessing import Prepare
+from goalward.embeddings.onnx.export import as_onnx
 from goalward.rollouts.frames import Image
 
 Vectors = np.ndarray

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save_file
 
-from goalward.embeddings.claims import WorkClaim, claim
+from goalward.embeddings.cache.claims import WorkClaim, claim
 from goalward.embeddings.encoders import Encoder
 from goalward.errors import GoalwardError
 from goalward.files import written_whole

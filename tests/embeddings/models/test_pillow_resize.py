@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from goalward.embeddings import pillow_resize
-from goalward.embeddings.pillow_resize import PillowResize, can_resize
+from goalward.embeddings.models import pillow_resize
+from goalward.embeddings.models.pillow_resize import PillowResize, can_resize
 
 FILTERS = ("box", "bilinear", "bicubic", "lanczos")
 

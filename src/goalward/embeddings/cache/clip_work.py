@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from goalward.embeddings.cache import DamagedEntry, EncoderCache, Wanted
+from goalward.embeddings.cache.encoder_cache import DamagedEntry, EncoderCache, Wanted
+from goalward.embeddings.cache.fingerprint_notes import FingerprintNotes
 from goalward.embeddings.embed_report import EmbedProgress, EmbedReport, OnEmbedProgress
-from goalward.embeddings.fingerprint_notes import FingerprintNotes
 from goalward.errors import RolloutError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import LeftOut
@@ -16,7 +16,7 @@ from goalward.rollouts.thinning import camera_looked_at
 from goalward.stores.place import told_by_url
 
 if TYPE_CHECKING:
-    from goalward.embeddings.filling import LoadedEncoder
+    from goalward.embeddings.cache.filling import LoadedEncoder
 
 _NUM_READERS = 4
 
@@ -97,7 +97,7 @@ class ClipWork:
         if not missing:
             return
         # torch takes seconds to import: only when there is something to encode.
-        from goalward.embeddings.filling import fill_cache
+        from goalward.embeddings.cache.filling import fill_cache
 
         before = self.report.num_encoded + self.report.num_unchanged
         # What other groups will find in the cache is not known yet.

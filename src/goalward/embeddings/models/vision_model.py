@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from goalward.embeddings.image_net import ImageNet
-from goalward.embeddings.model_files import ModelFiles
-from goalward.embeddings.pooling import grid_of, pooled_over_grid
-from goalward.embeddings.preprocessing import (
+from goalward.embeddings.models.image_net import ImageNet
+from goalward.embeddings.models.model_files import ModelFiles
+from goalward.embeddings.models.pooling import grid_of, pooled_over_grid
+from goalward.embeddings.models.preprocessing import (
     Normalisation,
     Prepare,
     ProcessorResize,

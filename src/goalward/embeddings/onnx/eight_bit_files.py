@@ -25,16 +25,16 @@ from goalward.checksums import (
     check,
     written_with_checksum,
 )
-from goalward.embeddings.cache import NETWORK
+from goalward.embeddings.cache.encoder_cache import NETWORK
 from goalward.embeddings.encoders import INT8, Encoder
-from goalward.embeddings.preprocessing import Resize, ResizeAndCrop, resize_from
+from goalward.embeddings.models.preprocessing import Resize, ResizeAndCrop, resize_from
 from goalward.errors import GoalwardError, argument
 
 if TYPE_CHECKING:
     import onnx
     import torch
 
-    from goalward.embeddings.image_net import ImageNet
+    from goalward.embeddings.models.image_net import ImageNet
 
 FACTS = "goalward"
 # Raise it when the same weights would give other numbers.
@@ -80,7 +80,7 @@ def prepared_by(path: Path) -> Resize | ResizeAndCrop:
 
 def _eight_bits(encoder: Encoder) -> Any:
     try:
-        from goalward.embeddings.eight_bit import adds_exactly
+        from goalward.embeddings.onnx.eight_bit import adds_exactly
     except ImportError as error:
         raise GoalwardError(
             f"{argument('precision', INT8)} needs the packages onnx and onnxruntime: "
@@ -109,9 +109,9 @@ def _made(encoder: Encoder) -> "tuple[onnx.ModelProto, dict[str, Any]]":
     import onnx
     import torch
 
-    from goalward.embeddings.eight_bit import in_eight_bits
-    from goalward.embeddings.image_net import PixelNet
-    from goalward.embeddings.onnx_export import as_onnx
+    from goalward.embeddings.models.image_net import PixelNet
+    from goalward.embeddings.onnx.eight_bit import in_eight_bits
+    from goalward.embeddings.onnx.export import as_onnx
 
     net = encoder.load()
     if not isinstance(net.resize, Resize | ResizeAndCrop):
@@ -159,7 +159,7 @@ def _probes(net: "ImageNet") -> "torch.Tensor":
 
 
 def _least_cosine(model: bytes, probes: np.ndarray, wanted: np.ndarray) -> float:
-    from goalward.embeddings.eight_bit_runner import session_of
+    from goalward.embeddings.onnx.eight_bit_runner import session_of
 
     session = session_of(model, threads=os.cpu_count() or 1)
     told = [np.asarray(session.run(None, {"pixels": probe[None]})[0]) for probe in probes]

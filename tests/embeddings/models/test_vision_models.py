@@ -16,8 +16,8 @@ import goalward
 from goalward import Episode, GoalwardError, Outcome, Rollouts
 from goalward.embeddings.embed import embed
 from goalward.embeddings.encoders import find_encoder
-from goalward.embeddings.pooling import pooled_over_grid
-from goalward.embeddings.preprocessing import ProcessorResize, Resize, ResizeAndCrop
+from goalward.embeddings.models.pooling import pooled_over_grid
+from goalward.embeddings.models.preprocessing import ProcessorResize, Resize, ResizeAndCrop
 from goalward.rollouts.frames import ArrayFrames
 
 ModelFolder = Callable[[str], Path]

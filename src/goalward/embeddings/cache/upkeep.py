@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from goalward.embeddings.cache import (
+from goalward.embeddings.cache.encoder_cache import (
     ABOUT,
     CLAIMS,
     NETWORK,
