@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -302,15 +302,7 @@ def put_together(
     for positions, part in parts:
         within[:, np.isin(episode_of, positions)] = part.within
         at_end[:, :, :, positions] = with_members(part.at_end, num_members)
-    return ChanceTable(
-        methods=first.methods,
-        episode_ids=first.episode_ids,
-        episode_tasks=first.episode_tasks,
-        episode_ends=first.episode_ends,
-        num_steps=first.num_steps,
-        within=within,
-        at_end=at_end,
-    )
+    return replace(first, within=within, at_end=at_end, moved_by=())
 
 
 def with_members(at_end: npt.NDArray[np.float32], num_members: int) -> npt.NDArray[np.float32]:
