@@ -19,7 +19,8 @@ from goalward.report.words.truth import truth_paragraphs
 from goalward.report.words.truth_table import chance_table, truth_csv, value_table
 from goalward.rollouts.dataset import Rollouts
 from goalward.training.presets import hyperparameters
-from goalward.values.chances import chance_points, chances_of_values
+from goalward.values.chances import chance_points
+from goalward.values.made_chances import chances_of_values
 from goalward.values.table import read_values
 
 TRUTH_PAGE = "truth.md"

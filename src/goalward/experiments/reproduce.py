@@ -75,15 +75,7 @@ def _reproduce(
     progress: bool,
     overrides: Mapping[str, Any],
 ) -> Reproduction:
-    grid = Grid(
-        methods=recipe.methods,
-        seeds=tuple(range(recipe.seeds)),
-        sizes=recipe.sizes,
-        encoders=recipe.encoders,
-        standard_horizon=recipe.standard_horizon,
-        preset=recipe.preset,
-        overrides=overrides,
-    )
+    grid = Grid.of(recipe, overrides)
     paper = read_paper_results(recipe.paper_results)
     _check_encoders(recipe)
     sides = _read_sides(recipe, data, progress)

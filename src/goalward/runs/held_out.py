@@ -14,8 +14,9 @@ from goalward.rollouts.findings import counted
 from goalward.runs.settings import RunEpisode
 from goalward.seeds import generator
 from goalward.targets.liveness import liveness_value
-from goalward.values.chances import ChanceTable, put_together
+from goalward.values.chances import ChanceTable
 from goalward.values.hindsight import HindsightChoice, choose_hindsight
+from goalward.values.made_chances import put_together
 from goalward.values.table import ValueTable
 
 if TYPE_CHECKING:

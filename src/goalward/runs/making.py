@@ -12,12 +12,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import goalward
-from goalward.code_version import code_digest
 from goalward.executors.choice import HERE, Workers
 from goalward.metrics.evaluation_scores import steps_of_chances
 from goalward.metrics.familiarity import Familiarity
@@ -35,15 +34,16 @@ from goalward.runs.held_out import (
     hindsight_of,
     run_episodes,
 )
+from goalward.runs.made_from import inputs_of_steps
 from goalward.runs.place import SETTINGS_STEP, settings_digest
-from goalward.runs.removal import remove, remove_networks
+from goalward.runs.removal import remove_networks, remove_stale
 from goalward.runs.results import common_discount, judge
 from goalward.runs.run import Run
 from goalward.runs.settings import RunSettings
-from goalward.runs.steps import Steps, data_digest, digest
+from goalward.runs.steps import Steps
 from goalward.runs.stored import open_run, write_episodes, write_results, write_run_settings
-from goalward.runs.values_of_run import copy_networks, networks_digest
-from goalward.training.efforts import numbers_of, with_effort
+from goalward.runs.values_of_run import copy_networks
+from goalward.training.efforts import with_effort
 from goalward.values.calibrated_scores import with_scores, with_scores_chances
 from goalward.values.chances import read_chances
 from goalward.values.hindsight import HindsightChoice, with_hindsight
@@ -57,12 +57,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("goalward.runs")
 
-# Part of every digest: raise it when the same inputs would give other networks. By hand, as hours
-# of training are not to be lost to a comment; what takes seconds goes by the code that makes it.
-_NETWORKS = 1
-_VALUES_ROOMS = ("rollouts", "targets", "training", "values")
-_SCORES_ROOMS = (*_VALUES_ROOMS, "metrics", "runs")
-_SUMMARY_ROOMS = (*_SCORES_ROOMS, "report")
 STEP_WORDS = {
     "episodes": "list of episodes",
     "networks": "training",
@@ -116,8 +110,16 @@ class Making:
         self.training_s = 0.0
 
     def run(self) -> Run:
-        inputs = self._inputs()
-        self._remove_what_is_of_others(inputs)
+        inputs = inputs_of_steps(
+            self.config,
+            self.rollouts,
+            self.folds,
+            asked=self._steps_of_chances,
+            given=self.given,
+            truth=self.truth,
+            familiarity=self.familiarity,
+        )
+        remove_stale(self.folder, self.steps, inputs)
         write_run_settings(self.folder, self.settings)
         self.steps.finish(SETTINGS_STEP, settings_digest(self.settings), [self.folder.config])
         self.step("episodes", inputs, self._write_episodes)
@@ -130,67 +132,6 @@ class Making:
         self.step("summary", inputs, lambda: goalward.write_summary(run))
         return run
 
-    def _inputs(self) -> dict[str, str]:
-        """Of each step a digest of all that it depends on, that of the steps before it included."""
-        config = self.config
-        numbers = numbers_of(config)
-        split = [(fold.name, fold.training.tolist(), fold.held_out.tolist()) for fold in self.folds]
-        data = data_digest(self.rollouts)
-        noted = numbers.noted(config.methods)
-        networks = digest(_NETWORKS, data, split, config.methods, config.seeds, noted)
-        if config.values_from:
-            networks = digest(networks, networks_digest(RunFolder(Path(config.values_from))))
-        if len(self.rollouts.tasks) > 1:
-            # Version 0.1.0 knew one way to learn several tasks.
-            networks = digest(networks, "per task" if config.per_task else "told the task")
-        values = digest(code_digest(*_VALUES_ROOMS), networks, config.hindsight)
-        asked = self._steps_of_chances.tolist()
-        chances = digest(code_digest(*_VALUES_ROOMS), networks, asked)
-        if self.given:
-            scored = [(one.name, digest(one.score.tolist())) for one in self.given]
-            values, chances = digest(values, scored), digest(chances, scored)
-        scorers = code_digest(*_SCORES_ROOMS)
-        judged = digest(scorers, values, chances, config.standard_horizon, config.policy)
-        judged = judged if self.truth is None else digest(judged, _facts(self.truth))
-        judged = judged if self.familiarity is None else digest(judged, str(self.familiarity))
-        told = digest(judged, code_digest(*_SUMMARY_ROOMS), self._noticed())
-        rates = [episode.fps for episode in self.rollouts]
-        return {
-            "episodes": digest(code_digest("runs"), data, split, config.policy, rates),
-            "networks": networks,
-            "values": values,
-            "chances": chances,
-            "scores": judged,
-            "summary": told,
-        }
-
-    def _remove_what_is_of_others(self, inputs: dict[str, str]) -> None:
-        """What steps left that were made, or begun, from other inputs than now, latest first."""
-        folder = self.folder
-        files = {
-            "episodes": (folder.episodes, folder.outcomes),
-            "values": (folder.values,),
-            "chances": (folder.chances,),
-            "scores": (folder.scores, folder.events),
-            "summary": (folder.summary,),
-        }
-        stale = [name for name in reversed(inputs) if not self.steps.is_of(name, inputs[name])]
-        for name in stale:
-            if name == "networks":
-                remove_networks(folder)
-                continue
-            for path in (*files[name], *self.steps.files(name)):
-                remove(path)
-        if "values" in stale:
-            remove(folder.report)
-            shown = (folder.sheets, folder.exports, folder.audit, folder.curation)
-            old = [path.name for path in shown if path.is_dir()]
-            if old:
-                words = "%s: %s there are of the values before; make them again"
-                _log.warning(words, folder.path, " and ".join(old))
-        # After the files: notes of files that are gone do no harm, files of unknown inputs would.
-        self.steps.forget(*stale)
-
     def step(self, name: str, inputs: dict[str, str], make: Callable[[], Sequence[Path]]) -> None:
         if self.steps.is_done(name, inputs[name]):
             _log.info("%s: there already", STEP_WORDS[name])
@@ -202,11 +143,6 @@ class Making:
         self.steps.begin(name, inputs[name])
         self.steps.finish(name, inputs[name], make())
         self.made.append(name)
-
-    def _noticed(self) -> tuple[Any, ...]:
-        """What the summary tells of the data besides scores."""
-        left_out = [(left.episode_id, left.reason) for left in self.rollouts.left_out]
-        return self.rollouts.warnings, left_out
 
     def _write_episodes(self) -> Sequence[Path]:
         episodes = run_episodes(self.rollouts, self.folds)
@@ -317,8 +253,3 @@ def _without(fold: Fold, ids: Sequence[str], copies: Sequence[str]) -> Fold:
     """The fold without episodes that its networks learned from elsewhere."""
     is_new = ~np.isin(np.array(ids)[fold.held_out], np.array(copies))
     return replace(fold, held_out=fold.held_out[is_new])
-
-
-def _facts(truth: FrameTruth) -> tuple[Any, ...]:
-    frames = list(zip(truth.episode_ids, truth.frame_indices.tolist(), strict=True))
-    return frames, truth.steps.tolist(), truth.cap, truth.made_with

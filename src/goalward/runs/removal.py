@@ -3,11 +3,16 @@
 Results go first and settings last: whoever looks in between sees a run that is not finished.
 """
 
+import logging
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from goalward.errors import GoalwardError
 from goalward.run_folder import LABEL_LISTS, RunFolder
+from goalward.runs.steps import Steps
+
+_log = logging.getLogger("goalward.runs")
 
 
 def remove_run(folder: RunFolder) -> None:
@@ -36,6 +41,33 @@ def remove_made(folder: RunFolder) -> None:
         remove(path)
     remove_networks(folder)
     remove(folder.steps)
+
+
+def remove_stale(folder: RunFolder, steps: Steps, inputs: Mapping[str, str]) -> None:
+    """What steps left that were made, or begun, from other inputs than now, latest first."""
+    files = {
+        "episodes": (folder.episodes, folder.outcomes),
+        "values": (folder.values,),
+        "chances": (folder.chances,),
+        "scores": (folder.scores, folder.events),
+        "summary": (folder.summary,),
+    }
+    stale = [name for name in reversed(inputs) if not steps.is_of(name, inputs[name])]
+    for name in stale:
+        if name == "networks":
+            remove_networks(folder)
+            continue
+        for path in (*files[name], *steps.files(name)):
+            remove(path)
+    if "values" in stale:
+        remove(folder.report)
+        shown = (folder.sheets, folder.exports, folder.audit, folder.curation)
+        old = [path.name for path in shown if path.is_dir()]
+        if old:
+            words = "%s: %s there are of the values before; make them again"
+            _log.warning(words, folder.path, " and ".join(old))
+    # After the files: notes of files that are gone do no harm, files of unknown inputs would.
+    steps.forget(*stale)
 
 
 def remove_networks(folder: RunFolder) -> None:
