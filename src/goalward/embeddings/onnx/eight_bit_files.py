@@ -51,7 +51,7 @@ _log = logging.getLogger(__name__)
 def eight_bit_file(encoder: Encoder, folder: Path) -> Path:
     """The file of this encoder in its folder of the cache, made if it is not there."""
     path = folder / NETWORK
-    adds_exactly = _eight_bits(encoder)
+    adds_exactly = _eight_bits()
     if not adds_exactly():
         raise GoalwardError(
             f"{argument('precision', INT8)}: this processor has no VNNI, and sums of 8-bit "
@@ -78,7 +78,7 @@ def prepared_by(path: Path) -> Resize | ResizeAndCrop:
     return resize_from(json.loads(facts)["resize"])
 
 
-def _eight_bits(encoder: Encoder) -> Any:
+def _eight_bits() -> Any:
     try:
         from goalward.embeddings.onnx.eight_bit import adds_exactly
     except ImportError as error:
