@@ -14,7 +14,8 @@ import pytest
 
 import goalward
 from goalward.errors import GoalwardError
-from goalward.runs import made_from, making
+from goalward.runs.making import evaluation as making
+from goalward.runs.making import made_from
 from goalward.training import fit as training_loop
 
 NUMBERS = {"width": 8, "num_layers": 2, "num_steps": 24, "batch_size": 32}

@@ -9,7 +9,7 @@ import pytest
 
 import goalward
 from goalward.errors import GoalwardError
-from goalward.runs.held_out import Fold, held_out_chances
+from goalward.runs.making.held_out import Fold, held_out_chances
 from goalward.values.chances import ChanceTable, chance_points, read_chances
 from goalward.values.fit import fit
 from goalward.values.made_chances import chances_of_values, put_together

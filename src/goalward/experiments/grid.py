@@ -29,7 +29,7 @@ from goalward.metrics.scores.card import scorecard
 from goalward.metrics.scores.table import scores_by_seed
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import Endings
-from goalward.runs.steps import data_digest, digest
+from goalward.runs.making.steps import data_digest, digest
 from goalward.training.methods import find_method
 from goalward.training.presets import hyperparameters
 from goalward.training.progress import UNHURRIED, Pace, TrainingProgress

@@ -28,7 +28,7 @@ from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth, read_trut
 from goalward.progress import OnProgress, progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted
-from goalward.runs.inputs import embed_input, read_input
+from goalward.runs.making.inputs import embed_input, read_input
 from goalward.training.progress import TrainingProgress
 
 _log = logging.getLogger("goalward.experiments")

@@ -10,8 +10,8 @@ from rollout_files.small_encoder import WIDTH, picture_rollouts, small_encoder
 
 import goalward
 from goalward.errors import GoalwardError, speaking_of_flags
-from goalward.runs.given import truth_path_of
-from goalward.runs.inputs import embed_input, is_feature_file, read_input
+from goalward.runs.making.given import truth_path_of
+from goalward.runs.making.inputs import embed_input, is_feature_file, read_input
 
 
 @pytest.fixture

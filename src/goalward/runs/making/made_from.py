@@ -14,9 +14,9 @@ from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import IndexArray
 from goalward.run_folder import RunFolder
-from goalward.runs.held_out import Fold
-from goalward.runs.steps import data_digest, digest
-from goalward.runs.values_of_run import networks_digest
+from goalward.runs.making.held_out import Fold
+from goalward.runs.making.steps import data_digest, digest
+from goalward.runs.making.values_of_run import networks_digest
 from goalward.training.efforts import numbers_of
 from goalward.values.score_file import GivenScores
 

@@ -6,7 +6,7 @@ import pytest
 from goalward.errors import GoalwardError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
-from goalward.runs.held_out import Fold, folds_of, hindsight_of
+from goalward.runs.making.held_out import Fold, folds_of, hindsight_of
 from goalward.values.table import ValueTable
 
 

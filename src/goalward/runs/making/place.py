@@ -24,8 +24,8 @@ from goalward.locks import LOCK_FILE, alone_in
 from goalward.rollouts.findings import some_of
 from goalward.run_folder import RunFolder
 from goalward.runs.codec import FORMAT, FORMAT_KEY, encoded, settings_text
+from goalward.runs.making.steps import Steps, digest
 from goalward.runs.settings import RunSettings
-from goalward.runs.steps import Steps, digest
 
 _log = logging.getLogger("goalward.runs")
 

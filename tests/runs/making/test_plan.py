@@ -7,10 +7,10 @@ import pytest
 
 import goalward
 from goalward.rollouts.episode import Outcome
-from goalward.runs import plan as plans
 from goalward.runs.evaluate import config_of
-from goalward.runs.notices import notices_of
-from goalward.runs.plan import plan
+from goalward.runs.making import plan as plans
+from goalward.runs.making.notices import notices_of
+from goalward.runs.making.plan import plan
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 SMALL = {"width": 8, "num_layers": 2, "num_steps": 6, "batch_size": 16, "device": "cpu"}

@@ -16,7 +16,7 @@ from goalward.metrics.truth import BRANCHES_SUFFIX
 from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import DEMO, is_embedded, located
-from goalward.runs.inputs import FEATURE_SUFFIX, embed_input, is_feature_file, read_input
+from goalward.runs.making.inputs import FEATURE_SUFFIX, embed_input, is_feature_file, read_input
 from goalward.runs.settings import RunData
 from goalward.stores.fetching import file_here
 from goalward.stores.place import StoredPath, url_of

@@ -20,8 +20,8 @@ from goalward.rollouts.clocks import Clocks, clocks_of
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import counted, some_of
-from goalward.runs.given import Given, name_of
-from goalward.runs.notices import notices_of
+from goalward.runs.making.given import Given, name_of
+from goalward.runs.making.notices import notices_of
 from goalward.training.efforts import numbers_of
 
 _log = logging.getLogger("goalward.runs")
@@ -138,7 +138,7 @@ def plan_evaluation(
     device: str | None = None,
 ) -> Plan:
     """The plan of an evaluation of rollouts that were read; features need not be there yet."""
-    from goalward.runs.held_out import asked_folds
+    from goalward.runs.making.held_out import asked_folds
     from goalward.training.frames import planning_frames
     from goalward.training.outlook import training_outlook
     from goalward.values.fit import asked_runs

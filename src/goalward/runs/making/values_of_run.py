@@ -21,10 +21,10 @@ from goalward.rollouts.findings import counted, some_of
 from goalward.rollouts.twins import twins_between
 from goalward.run_folder import RunFolder
 from goalward.runs.from_hub import fetched_run, is_on_hub
-from goalward.runs.given import Given
-from goalward.runs.held_out import OWN_FOLDS_NAME, folds_of_others
+from goalward.runs.making.given import Given
+from goalward.runs.making.held_out import OWN_FOLDS_NAME, folds_of_others
+from goalward.runs.making.steps import Steps
 from goalward.runs.run import Run
-from goalward.runs.steps import Steps
 from goalward.runs.stored import open_run
 from goalward.runs.whole import check_files
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import goalward
-from goalward.runs.steps import Steps, data_digest
+from goalward.runs.making.steps import Steps, data_digest
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from goalward.errors import GoalwardError
 from goalward.run_folder import LABEL_LISTS, RunFolder
-from goalward.runs.steps import Steps
+from goalward.runs.making.steps import Steps
 
 _log = logging.getLogger("goalward.runs")
 

@@ -25,7 +25,7 @@ from goalward.progress import training_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import IndexArray
 from goalward.run_folder import RunFolder
-from goalward.runs.held_out import (
+from goalward.runs.making.held_out import (
     Fold,
     asked_folds,
     held_out_chances,
@@ -34,15 +34,15 @@ from goalward.runs.held_out import (
     hindsight_of,
     run_episodes,
 )
-from goalward.runs.made_from import inputs_of_steps
-from goalward.runs.place import SETTINGS_STEP, settings_digest
-from goalward.runs.removal import remove_networks, remove_stale
+from goalward.runs.making.made_from import inputs_of_steps
+from goalward.runs.making.place import SETTINGS_STEP, settings_digest
+from goalward.runs.making.removal import remove_networks, remove_stale
+from goalward.runs.making.steps import Steps
+from goalward.runs.making.values_of_run import copy_networks
 from goalward.runs.results import common_discount, judge
 from goalward.runs.run import Run
 from goalward.runs.settings import RunSettings
-from goalward.runs.steps import Steps
 from goalward.runs.stored import open_run, write_episodes, write_results, write_run_settings
-from goalward.runs.values_of_run import copy_networks
 from goalward.training.efforts import with_effort
 from goalward.values.calibrated_scores import with_scores, with_scores_chances
 from goalward.values.chances import read_chances
