@@ -55,14 +55,7 @@ def main() -> None:
             seeds=options.seeds or recipe.seeds,
             sizes=tuple(options.sizes or recipe.sizes),
         )
-        grid = Grid(
-            methods=recipe.methods,
-            seeds=tuple(range(recipe.seeds)),
-            sizes=recipe.sizes,
-            encoders=recipe.encoders,
-            standard_horizon=recipe.standard_horizon,
-            preset=recipe.preset,
-        )
+        grid = Grid.of(recipe)
         out = options.out / name / "state"
         features_of = functools.partial(sides, options.folder, name, recipe)
         results = run_grid(grid, features_of, out, on_progress=_Told(name))

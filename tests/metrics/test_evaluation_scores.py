@@ -9,8 +9,8 @@ import goalward
 from goalward.metrics.evaluation_scores import score_values, steps_of_chances, usual_steps
 from goalward.rollouts.endings import Endings
 from goalward.rollouts.episode import Episode, Outcome
-from goalward.values.chances import chances_of_values
 from goalward.values.events import EventKind, table_events
+from goalward.values.made_chances import chances_of_values
 from goalward.values.table import ValueTable
 
 # What td says of the frames of six episodes of unlike lengths; mc says twice as much.

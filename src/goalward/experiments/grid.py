@@ -24,13 +24,14 @@ from goalward.checksums import DamagedFile
 from goalward.code_version import code_digest
 from goalward.errors import GoalwardError
 from goalward.executors.choice import HERE, Workers
+from goalward.experiments.recipe import Recipe
 from goalward.experiments.results import ResultRow, Results, read_results
 from goalward.metrics.scores.card import scorecard
 from goalward.metrics.scores.table import scores_by_seed
 from goalward.metrics.truth.card import chance_steps
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import Endings
-from goalward.runs.steps import data_digest, digest
+from goalward.runs.making.steps import data_digest, digest
 from goalward.training.methods import find_method
 from goalward.training.presets import hyperparameters
 from goalward.training.progress import UNHURRIED, Pace, TrainingProgress
@@ -70,6 +71,19 @@ class Grid:
     standard_horizon: int
     preset: str = "default"
     overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, recipe: Recipe, overrides: Mapping[str, Any] | None = None) -> "Grid":
+        """All runs of a case study."""
+        return cls(
+            methods=recipe.methods,
+            seeds=tuple(range(recipe.seeds)),
+            sizes=recipe.sizes,
+            encoders=recipe.encoders,
+            standard_horizon=recipe.standard_horizon,
+            preset=recipe.preset,
+            overrides=overrides or {},
+        )
 
     def __post_init__(self) -> None:
         for name in ("methods", "seeds", "sizes", "encoders"):

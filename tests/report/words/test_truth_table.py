@@ -11,14 +11,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import goalward
 from goalward.metrics.score import Interval, Score
-from goalward.metrics.truth.card import ClockEndTruth, truth_card
+from goalward.metrics.truth.card import truth_card
+from goalward.metrics.truth.clock_end import ClockEndTruth
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import known_frames
 from goalward.report.figures.truth import truth_figure
 from goalward.report.words.rendering import spans_markdown
 from goalward.report.words.truth import truth_paragraphs
 from goalward.report.words.truth_table import chance_table, truth_csv, value_table
-from goalward.values.chances import chances_of_values
+from goalward.values.made_chances import chances_of_values
 from goalward.values.table import ValueTable
 
 INF = math.inf

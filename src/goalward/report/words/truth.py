@@ -1,6 +1,7 @@
 """Which method is closest to the truth, and how sure that is, in words."""
 
-from goalward.metrics.truth.card import ClockEndTruth, TruthCard
+from goalward.metrics.truth.card import TruthCard
+from goalward.metrics.truth.clock_end import ClockEndTruth
 from goalward.metrics.truth.errors import TruthError
 from goalward.metrics.truth.known_frames import ALL
 from goalward.report.words.blocks import (
