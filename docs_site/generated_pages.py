@@ -29,6 +29,7 @@ SECTIONS = {
         *("embed", "read_features", "write_features", "fit", "Fitted", "load"),
         *("ValueTable", "read_values"),
     ),
+    "On a robot, in a tracker": ("Monitor", "track"),
     "Errors": ("GoalwardError", "RolloutError"),
 }
 REPORT_MARK = "<!-- the live report -->"

@@ -31,9 +31,14 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Pictures below the first are loaded when somebody comes to them."""
+    """Pictures below the first are loaded when somebody comes to them; options stay whole."""
     first, mark, rest = html.partition("<img ")
-    return first + mark + re.sub("<img ", '<img loading="lazy" ', rest)
+    html = first + mark + re.sub("<img ", '<img loading="lazy" ', rest)
+    return re.sub(r"<code>[^<]*</code>", _with_whole_options, html)
+
+
+def _with_whole_options(code: re.Match[str]) -> str:
+    return re.sub(r"(?<=[\s>(])--[a-z][a-z-]*", r'<span class="option">\g<0></span>', code[0])
 
 
 def _shown(name: str, address: str | None, config: Any) -> File:
