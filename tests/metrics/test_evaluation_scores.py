@@ -134,7 +134,7 @@ def test_scores_are_those_of_held_out_episodes():
 def test_without_common_training_episodes_there_is_no_threshold():
     found = scored(training=None)
     reason = found.cards["td"]["composite_at_threshold"].over_seeds.mean.reason
-    assert reason == "no training episodes were given"
+    assert reason == "no episode was only learned from"
     assert found.one_sided_tasks == ()
 
 
