@@ -8,7 +8,6 @@ import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from goalward.errors import GoalwardError, argument
@@ -152,12 +151,7 @@ class BranchFile:
     def __enter__(self) -> "BranchFile":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

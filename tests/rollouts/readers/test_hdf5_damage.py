@@ -7,6 +7,7 @@ import h5py
 import numpy as np
 import pytest
 from rollout_files import hdf5
+from rollout_files.left_out import reasons
 
 from goalward.errors import RolloutError
 from goalward.rollouts.dataset import Rollouts
@@ -17,10 +18,6 @@ from goalward.rollouts.readers.hdf5 import storage
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return hdf5.write_robomimic(tmp_path / "rollouts.hdf5")
-
-
-def reasons(rollouts: Rollouts) -> dict[str, str]:
-    return {left.episode_id: left.reason for left in rollouts.left_out}
 
 
 def noticed(rollouts: Rollouts, text: str) -> bool:

@@ -5,7 +5,6 @@ Results go first and settings last: whoever looks in between sees a run that is 
 
 import logging
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 from goalward.errors import GoalwardError
@@ -43,7 +42,7 @@ def remove_made(folder: RunFolder) -> None:
     remove(folder.steps)
 
 
-def remove_stale(folder: RunFolder, steps: Steps, inputs: Mapping[str, str]) -> None:
+def remove_stale(folder: RunFolder, steps: Steps, inputs: dict[str, str]) -> None:
     """What steps left that were made, or begun, from other inputs than now, latest first."""
     files = {
         "episodes": (folder.episodes, folder.outcomes),

@@ -1,7 +1,6 @@
 """Pictures of a world, drawn off screen and fast."""
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -70,12 +69,7 @@ class Cameras:
     def __enter__(self) -> "Cameras":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
