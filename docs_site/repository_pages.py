@@ -30,6 +30,13 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """The front page is alone in its menu, which is left out."""
+    if page.file.src_uri == "README.md":
+        page.meta["hide"] = ["navigation"]
+    return markdown
+
+
 def on_page_content(html: str, **_: Any) -> str:
     """Pictures below the first are loaded when somebody comes to them; options stay whole."""
     first, mark, rest = html.partition("<img ")
