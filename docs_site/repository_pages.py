@@ -13,6 +13,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 ROOT = Path(__file__).parent.parent
 BESIDE_DOCS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENCES.md", "CITATION.cff")
 ADDRESSES = {"README.md": "index.html", "CITATION.cff": "CITATION.cff"}
+HISTORY = ("docs/log.md", "CHANGELOG.md")
 SHOWN_OF_STUDIES = (".md", ".jpg", ".png", ".svg")
 
 
@@ -31,9 +32,11 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """The front page is alone in its menu, which is left out."""
+    """The front page is alone in its menu, which is left out; history is found after the rest."""
     if page.file.src_uri == "README.md":
         page.meta["hide"] = ["navigation"]
+    if page.file.src_uri in HISTORY:
+        page.meta["search"] = {"boost": 0.1}
     return markdown
 
 
