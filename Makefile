@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # wait for a busy core make a training ten times slower (docs/log.md).
 WORKERS ?= 2
 
-.PHONY: help install simulators rerun lerobot ray partners demo docs docs-serve pictures test mutants lint types check bench package format clean
+.PHONY: help install simulators rerun lerobot ray partners kernels demo docs docs-serve pictures test mutants lint types check bench package format clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,13 @@ $(VENV)/partners: $(VENV)/installed
 	touch $@
 
 partners: $(VENV)/partners  ## add what `goalward monitor` and `--tracker wandb` need
+
+# torch for CUDA brings the Triton that it wants.
+$(VENV)/kernels: $(VENV)/installed
+	$(BIN)/python -c 'import triton' 2> /dev/null || $(BIN)/python -m pip install --quiet 'triton==3.9.0'
+	touch $@
+
+kernels: $(VENV)/kernels  ## add Triton, by whose interpreter kernels for CUDA are tested on a CPU (1 GB)
 
 $(VENV)/docs: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'

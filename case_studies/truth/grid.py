@@ -3,8 +3,9 @@
     python case_studies/truth/grid.py worlds pick --out results
 
 Methods, seeds and numbers of training episodes are those of the study's `state/recipe.toml`, and
-`results/<world>/state` gets what `goalward reproduce` writes. The only difference is where the
-episodes come from: numbers of a simulator that drew no camera.
+`results/<world>/state` gets what `goalward reproduce` writes, against the truth of the world's test
+frames too. The only difference is where the episodes come from: numbers of a simulator that drew
+no camera.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from worlds import read_world
 
 from goalward.embeddings.embed import embed
 from goalward.experiments.grid import Grid, run_grid
+from goalward.experiments.grid_truth import write_grid_truth
 from goalward.experiments.recipe import Recipe, read_recipe
 from goalward.experiments.reproduction_files import write_reproduction
 from goalward.rollouts.dataset import Rollouts
@@ -53,18 +55,13 @@ def main() -> None:
             seeds=options.seeds or recipe.seeds,
             sizes=tuple(options.sizes or recipe.sizes),
         )
-        grid = Grid(
-            methods=recipe.methods,
-            seeds=tuple(range(recipe.seeds)),
-            sizes=recipe.sizes,
-            encoders=recipe.encoders,
-            standard_horizon=recipe.standard_horizon,
-            preset=recipe.preset,
-        )
+        grid = Grid.of(recipe)
         out = options.out / name / "state"
         features_of = functools.partial(sides, options.folder, name, recipe)
         results = run_grid(grid, features_of, out, on_progress=_Told(name))
         write_reproduction(out, recipe, grid, results)
+        world = read_world(options.folder, name)
+        write_grid_truth(out, grid, world.test, world.truth)
         print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from goalward.files import written_whole
-from goalward.metrics.more_time import expected_share
+from goalward.metrics.expected_share import expected_share
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import BoolArray, FloatArray
 from goalward.rollouts.episode import Episode, Outcome

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from goalward.runs.audit import audit
     from goalward.runs.compare import compare
     from goalward.runs.evaluate import evaluate
-    from goalward.runs.plan import Plan, plan
+    from goalward.runs.making.plan import Plan, plan
     from goalward.runs.preferences import rank_preferences
     from goalward.runs.run import Run
     from goalward.runs.stored import open_run
@@ -91,7 +91,7 @@ _HOMES = {
     "GoalwardError": "errors",
     "Monitor": "monitor.monitor",
     "Outcome": "rollouts.episode",
-    "Plan": "runs.plan",
+    "Plan": "runs.making.plan",
     "RolloutError": "errors",
     "Rollouts": "rollouts.dataset",
     "Run": "runs.run",
@@ -107,7 +107,7 @@ _HOMES = {
     "from_arrays": "rollouts.readers.arrays",
     "load": "values.fitted",
     "open_run": "runs.stored",
-    "plan": "runs.plan",
+    "plan": "runs.making.plan",
     "push": "exports.hub.push",
     "rank_preferences": "runs.preferences",
     "read": "rollouts.readers",

@@ -2,7 +2,7 @@
 
 What takes seconds to make is made again when the code behind it was changed, by a new version or by
 whoever works on it, and nobody has to remember to raise a number. Networks take hours: whether they
-are still right is for people to say (`runs/making.py`).
+are still right is for people to say (`runs/making/made_from.py`).
 """
 
 import hashlib

@@ -127,7 +127,8 @@ def _lines(unit: str | None) -> Show:
         if unit is not None:
             facts.append(f"{so_far:,} of {total:,} {unit}")
         facts.append(f"{100 * so_far / total:.0f} %")
-        if so_far:
+        # The first steps are slow: from less than a hundredth there is nothing to tell.
+        if 100 * so_far >= total:
             left = (now - started) * (total - so_far) / so_far
             facts.append(f"about {duration(left)} left")
         _log.info("%s", ", ".join(facts))

@@ -11,7 +11,7 @@ import pytest
 
 from goalward import GoalwardError
 from goalward.cli.cache import bytes_of, list_command, prune_command, size_command
-from goalward.embeddings.cache import EncoderCache
+from goalward.embeddings.cache.encoder_cache import EncoderCache
 from goalward.embeddings.encoders import find_encoder
 
 DAY_S = 86_400.0

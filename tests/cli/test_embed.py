@@ -183,7 +183,7 @@ def test_damage_to_the_cache_is_said(
 def test_warnings_are_lines_for_people(
     data_set: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setitem(sys.modules, "goalward.embeddings.onnx_runner", None)
+    monkeypatch.setitem(sys.modules, "goalward.embeddings.onnx.runner", None)
     front = ReadArguments(cameras=("front",))
     embed_command(str(data_set), reading=front, embedding=arguments("effnet-lite0"))
     first = capsys.readouterr().err.strip().splitlines()[0]

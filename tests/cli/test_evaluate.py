@@ -20,7 +20,7 @@ from goalward.config import read_toml
 from goalward.errors import speaking_of_flags
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.rollouts.dataset import Rollouts
-from goalward.runs import given as given_module
+from goalward.runs.making import given as given_module
 from goalward.runs.settings import MadeBy
 from goalward.values.table import read_values
 

@@ -8,8 +8,8 @@ from huggingface_hub import constants
 from rollout_files.vision_models import put_into_hub_cache, write_model
 
 from goalward import GoalwardError
-from goalward.embeddings import model_files
 from goalward.embeddings.encoders import ENCODERS, Encoder, HubEncoder, find_encoder
+from goalward.embeddings.models import model_files
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 OTHER_COMMIT = "f" * 40

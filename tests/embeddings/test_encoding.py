@@ -13,7 +13,7 @@ from rollout_files.small_encoder import small_encoder
 from goalward import Episode, Outcome, RolloutError, Rollouts
 from goalward.embeddings.embed import embed
 from goalward.embeddings.encoding import Clip, encode_clips
-from goalward.embeddings.preprocessing import as_it_is
+from goalward.embeddings.models.preprocessing import as_it_is
 from goalward.rollouts.frames import ArrayFrames, Image
 
 

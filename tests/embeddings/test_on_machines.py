@@ -14,7 +14,7 @@ from rollout_files.lerobot import make_episode, write_lerobot
 from rollout_files.small_encoder import picture_rollouts, small_encoder
 
 import goalward
-from goalward.embeddings.cache import EncoderCache
+from goalward.embeddings.cache.encoder_cache import EncoderCache
 from goalward.embeddings.embed import embed, embed_shard
 from goalward.embeddings.embed_pieces import NamedEncoder
 from goalward.errors import GoalwardError

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import goalward
-from goalward.experiments.grid import Grid, run_grid
+from goalward.experiments.grid import Grid, chances_file, run_grid
 from goalward.experiments.results import (
     ResultRow,
     Results,
@@ -23,6 +23,7 @@ from goalward.metrics.score import Score
 from goalward.metrics.scores.paper_metrics import paper_metrics
 from goalward.metrics.scores.table import scores_by_seed
 from goalward.training.progress import Pace
+from goalward.values.chances import read_chances
 from goalward.values.fit import fit
 from goalward.values.fitted import load
 
@@ -118,6 +119,19 @@ def test_a_cell_equals_a_fit_of_the_sample_as_a_data_set_of_its_own(finished):
     expected = alone.predict(test, subset="4", device="cpu")
     found = load(folder / "networks" / "one").predict(test, subset="4", device="cpu")
     np.testing.assert_allclose(found.raw_value, expected.raw_value, atol=1e-6)
+
+
+def test_chances_are_what_the_networks_say(tmp_path):
+    """Not the share of seeds that agree, which knows three numbers with two seeds."""
+    grid = replace(GRID, methods=("survival",), sizes=(8,), encoders=("one",))
+    run_grid(grid, features_of, tmp_path, device="cpu")
+    chances = read_chances(chances_file(tmp_path, "one", 8))
+    assert chances.says_chances("survival")
+    _, test = features_of("one")
+    fitted = load(tmp_path / "networks" / "one")
+    expected = fitted.chance_table(test, chances.num_steps, subset="8", device="cpu")
+    np.testing.assert_array_equal(chances.within, expected.within)
+    assert GRID.standard_horizon in chances.num_steps
 
 
 KILLED = """

@@ -10,12 +10,14 @@ from goalward.metrics.doubts import Doubt, DoubtKind, WrongShare, doubts_of
 from goalward.metrics.evaluation_scores import score_values
 from goalward.metrics.score import Interval, Score, no_interval
 from goalward.metrics.scores.card import CardRow
-from goalward.metrics.truth.card import ClockEndTruth, truth_card
+from goalward.metrics.truth.card import truth_card
+from goalward.metrics.truth.clock_end import ClockEndTruth
 from goalward.metrics.truth.errors import TruthError
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import known_frames
 from goalward.metrics.uncertainty.intervals import over_seeds
-from goalward.values.chances import chance_points, chances_of_values
+from goalward.values.chances import chance_points
+from goalward.values.made_chances import chances_of_values
 from goalward.values.table import ValueTable
 
 ROLLOUTS = goalward.from_arrays([np.zeros((3, 1))] * 4, success=[True, True, False, False])

@@ -9,8 +9,8 @@ import goalward
 from goalward.metrics.evaluation_scores import score_values, steps_of_chances, usual_steps
 from goalward.rollouts.endings import Endings
 from goalward.rollouts.episode import Episode, Outcome
-from goalward.values.chances import chances_of_values
 from goalward.values.events import EventKind, table_events
+from goalward.values.made_chances import chances_of_values
 from goalward.values.table import ValueTable
 
 # What td says of the frames of six episodes of unlike lengths; mc says twice as much.
@@ -134,7 +134,7 @@ def test_scores_are_those_of_held_out_episodes():
 def test_without_common_training_episodes_there_is_no_threshold():
     found = scored(training=None)
     reason = found.cards["td"]["composite_at_threshold"].over_seeds.mean.reason
-    assert reason == "no training episodes were given"
+    assert reason == "no episode was only learned from"
     assert found.one_sided_tasks == ()
 
 

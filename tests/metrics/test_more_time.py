@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from goalward.metrics import expected_share
 from goalward.metrics import more_time as module
-from goalward.metrics.more_time import EXTRA_TIME, LateEpisode, Verdict, more_time, share_spread
+from goalward.metrics.expected_share import share_spread
+from goalward.metrics.more_time import EXTRA_TIME, LateEpisode, Verdict, more_time
 from goalward.rollouts.endings import Endings
 from goalward.values.chances import ChanceTable
 
@@ -172,45 +174,6 @@ def test_those_with_a_verdict_come_with_the_best_chance_first():
 # ---- how sure -----------------------------------------------------------------------------------
 
 
-def variance_of(by_network):
-    return share_spread(np.array(by_network, dtype=np.float64))[1] ** 2
-
-
-def test_the_variance_of_one_network_by_hand():
-    """Chances 0.2, 0.4, 0.6, 0.8: squares 0.2 in all, mean 1/2; an imagined one adds 1/4."""
-    by_hand = (0.2 + 0.25) / 16 + 0.13**2
-    assert variance_of([[[0.2, 0.4, 0.6, 0.8]]]) == pytest.approx(by_hand)
-
-
-def test_members_of_a_seed_are_a_jackknife_over_folds():
-    """Shares 0.4, 0.5 and 0.6 in one seed, 0.5 three times in the other: 2/3 * 0.02, and 0."""
-    said = np.array([[[0.4] * 4, [0.5] * 4, [0.6] * 4], [[0.5] * 4] * 3])
-    by_hand = 0.25 / 16 + (2 / 3 * 0.02 + 0) / 2 + 0.13**2
-    assert variance_of(said) == pytest.approx(by_hand)
-
-
-def test_seeds_of_one_network_each_count_by_their_variance():
-    """0.4 and 0.6: 0.02. One seed alone shows none."""
-    said = np.array([[[0.4] * 4], [[0.6] * 4]])
-    assert variance_of(said) == pytest.approx(0.25 / 16 + 0.02 + 0.13**2)
-    assert variance_of(said[:1]) == pytest.approx((2.1 / 5) * (2.9 / 5) / 16 + 0.13**2)
-
-
-def test_a_network_that_some_episodes_lack_does_not_count_there():
-    """The third member judged the first two episodes alone, where it says what the others say."""
-    said = np.array([[[0.5, 0.5, 0.2, 0.8], [0.5, 0.5, 0.2, 0.8], [0.5, 0.5, np.nan, np.nan]]])
-    by_hand = (2 * 0.09 + 0.25) / 16 + 0.13**2
-    assert variance_of(said) == pytest.approx(by_hand)
-
-
-def test_one_episode_is_as_unsure_as_a_chance_can_be():
-    """m (1 - m) with m = (1 + 1/2) / 2: from nothing to all."""
-    middle, deviation = share_spread(np.array([[[1.0]]]))
-    assert (middle, deviation**2) == pytest.approx((0.75, 0.75 * 0.25 + 0.13**2))
-    _, interval = module.expected_share(np.array([[[1.0]]]))
-    assert (interval.low, interval.high) == (0.0, 1.0)
-
-
 @pytest.mark.parametrize("chance", [0.0, 1.0])
 def test_all_alike_are_not_certain_and_not_all_over_the_place(chance):
     """24 that all look stuck: up to a fifth or so may not be, but not nearly all."""
@@ -228,7 +191,7 @@ def test_what_all_networks_get_wrong_is_part_of_it(monkeypatch):
     table = chances(endings, np.full((1, 1, 1, 10_001, 2), 0.5), [0, 30])
     interval = expected(endings, table).twice.share_interval
     assert (interval.low, interval.high) == pytest.approx((0.5 - 0.255, 0.5 + 0.255), abs=0.001)
-    monkeypatch.setattr(module, "STRUCTURAL_ERROR", 0.0)
+    monkeypatch.setattr(expected_share, "STRUCTURAL_ERROR", 0.0)
     interval = expected(endings, table).twice.share_interval
     assert interval.high - interval.low < 0.002
 
@@ -249,21 +212,6 @@ def test_the_same_table_has_the_same_interval():
     endings = recorded((S, 9), (T, 9), (T, 30))
     once, again = (expected(endings, certain(endings, 20)).twice for _ in range(2))
     assert once == again
-
-
-def test_intervals_cover_the_share_of_a_world_whose_models_err_as_they_are_said_to():
-    """Episodes drawn anew, and a model that is off by 0.13 all over: at least 93 times in 100."""
-    draws = np.random.default_rng(1)
-    hits = 0
-    for _ in range(1000):
-        true = draws.beta(1.0, 1.5, 24)
-        said = np.clip(true + draws.normal(0, 0.13), 0, 1)
-        low, high = stats.norm.ppf([0.025, 0.975], *share_spread(said[None, None]))
-        hits += low <= 0.4 <= high
-    assert 0.93 <= hits / 1000 < 1
-
-
-# ---- other methods ------------------------------------------------------------------------------
 
 
 def test_methods_disagree_whose_share_lies_outside_the_interval():

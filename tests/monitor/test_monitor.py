@@ -238,7 +238,7 @@ def test_features_that_a_run_was_given(tmp_path):
 
 def test_an_encoder_in_8_bits_watches_too(place):
     """Exactly: a picture's numbers do not depend on how many cameras there are."""
-    pytest.importorskip("goalward.embeddings.eight_bit")
+    pytest.importorskip("goalward.embeddings.onnx.eight_bit")
     model = str(write_model(place / "dinov2", "dinov2"))
     run = small_run(
         place / "eight", model, place / "cache", embedding={"precision": "int8"}, number=8, seeds=1

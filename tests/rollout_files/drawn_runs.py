@@ -17,8 +17,8 @@ from goalward.run_folder import RunFolder
 from goalward.runs.results import common_discount, judge
 from goalward.runs.run import Run
 from goalward.runs.settings import MadeBy, RunData, RunEpisode, RunSettings
-from goalward.values.chances import chances_of_values
 from goalward.values.hindsight import HindsightChoice, with_hindsight
+from goalward.values.made_chances import chances_of_values
 from goalward.values.table import ValueTable
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 import torch
 
 import goalward
-from goalward.embeddings import cache as cache_module
-from goalward.embeddings.cache import EncoderCache
+from goalward.embeddings.cache import encoder_cache as cache_module
+from goalward.embeddings.cache.encoder_cache import EncoderCache
 from goalward.embeddings.embed import embed
 from goalward.embeddings.embed_report import EmbedReport
 

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from goalward.embeddings.encoders import Encoder
-from goalward.embeddings.image_net import ImageNet
-from goalward.embeddings.preprocessing import Normalisation, Resize
+from goalward.embeddings.models.image_net import ImageNet
+from goalward.embeddings.models.preprocessing import Normalisation, Resize
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.frames import ArrayFrames

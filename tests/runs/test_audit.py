@@ -14,8 +14,8 @@ from goalward.metrics.auditing.audit import FindingKind
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.labels.files import labels_by_episode, read_label_file
 from goalward.runs.audit import read_audit
+from goalward.runs.making.removal import remove_run
 from goalward.runs.notes import EpisodeNote, keep_note
-from goalward.runs.removal import remove_run
 from goalward.runs.stored import write_run
 
 NEVER = np.full((2, 41), np.inf)

@@ -10,7 +10,7 @@ import pytest
 import goalward
 from goalward.config import read_toml, toml_text
 from goalward.errors import GoalwardError, speaking_of_flags
-from goalward.runs import making
+from goalward.runs.making import evaluation as making
 from goalward.training import fit as training_loop
 from goalward.training.tensor_file import read_tensors, write_tensors
 

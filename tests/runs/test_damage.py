@@ -14,7 +14,8 @@ import pytest
 
 import goalward
 from goalward.errors import GoalwardError
-from goalward.runs import making
+from goalward.runs.making import evaluation as making
+from goalward.runs.making import made_from
 from goalward.training import fit as training_loop
 
 NUMBERS = {"width": 8, "num_layers": 2, "num_steps": 24, "batch_size": 32}
@@ -242,7 +243,7 @@ def test_what_killed_evaluations_left_is_swept(folder, whole):
 def test_a_changed_scorer_keeps_no_scores(folder, monkeypatch, caplog, rooms, again):
     """As if the code of one more room belonged to it."""
     caplog.set_level(logging.INFO, "goalward.runs")
-    monkeypatch.setattr(making, rooms, (*getattr(making, rooms), "exports"))
+    monkeypatch.setattr(made_from, rooms, (*getattr(made_from, rooms), "exports"))
     evaluate(folder)
     made = [words for words in making.STEP_WORDS.values() if words in caplog.messages]
     assert tuple(made) == again

@@ -15,8 +15,8 @@ import pytest
 import goalward
 from goalward.metrics.scores.paper_metrics import paper_metrics
 from goalward.metrics.truth.frame_truth import FrameTruth
-from goalward.runs import making
 from goalward.runs.codec import encoded
+from goalward.runs.making import evaluation as making
 
 TINY = {"width": 16, "num_layers": 2, "num_steps": 40, "batch_size": 64}
 USUAL = {"policy": "ours", "methods": ("liveness", "mc"), "seeds": 2, "standard_horizon": 15}

@@ -82,10 +82,16 @@ def test_labels_that_good_values_contradict_are_named() -> None:
     assert contradicted(run_of(HALF * 24, knowing)) == ()
     words = plain_text(next_step_words(step, run))
     assert words.startswith("Check the labels of 2 episodes")
-    assert "how they are labelled" in words
-    one = plain_text(next_step_words(replace(step, episodes=("4",)), run))
-    assert one.startswith("Check the label of 1 episode: ")
-    assert one.endswith("how it is labelled: 4.")
+    assert "the contrary of what the values see" in words
+    one = next_step_words(replace(step, episodes=("4",)), run)
+    assert plain_text(one) == (
+        "Check the label of episode 4: it is labelled a success, but to the values it never came "
+        "near the goal."
+    )
+    # What the page makes a link of.
+    assert [span.text for span in one if span.style == "em"] == ["4"]
+    late = plain_text(next_step_words(replace(step, episodes=("7",)), run))
+    assert late.endswith("7: it is labelled a time-out, but to the values it looks done.")
 
 
 def test_a_call_from_python_is_no_line_to_copy_into_a_shell() -> None:

@@ -29,8 +29,8 @@ from goalward.runs.results import common_discount, judge
 from goalward.runs.run import Run
 from goalward.runs.settings import RunData, RunEpisode, RunSettings
 from goalward.runs.stored import read_episodes, write_run
-from goalward.values.chances import chances_of_values
 from goalward.values.hindsight import HindsightChoice, with_hindsight
+from goalward.values.made_chances import chances_of_values
 from goalward.values.table import ValueTable
 
 STORED = Path(__file__).parent / "stored_run_0_1_0"

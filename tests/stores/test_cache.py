@@ -10,8 +10,8 @@ from rollout_files.stores import PlantedFiles, forget_all, put
 
 import goalward
 from goalward.embeddings import outlook
-from goalward.embeddings.cache import EncoderCache
-from goalward.embeddings.cache_upkeep import cache_uses
+from goalward.embeddings.cache.encoder_cache import EncoderCache
+from goalward.embeddings.cache.upkeep import cache_uses
 from goalward.embeddings.embed import embed_shard
 from goalward.errors import GoalwardError
 from goalward.executors.shard import Shard

@@ -9,10 +9,8 @@ from torch.nn import functional
 
 CUDA = torch.cuda.is_available()
 DEVICE = "cuda" if CUDA else "cpu"
-if not CUDA:
-    # Read when kernels are made: before they are imported.
-    os.environ["TRITON_INTERPRET"] = "1"
-pytest.importorskip("triton", reason="Triton is not here: torch for CUDA brings it")
+if not os.environ.get("GOALWARD_REQUIRE_TRITON"):
+    pytest.importorskip("triton", reason="Triton is not here: make kernels")
 
 import goalward  # noqa: E402
 from goalward.training import adam, fit, inputs, replay, step, value_net  # noqa: E402
@@ -114,15 +112,23 @@ def test_what_is_too_large_is_left_to_the_plain_path():
     assert not kernels.can_draw(600_000, 512)
 
 
-def trained(method: str) -> tuple[np.ndarray, np.ndarray]:
-    """Values of a short training and its losses, on the CPU."""
+def trained(method: str, learning_rate: float) -> tuple[np.ndarray, np.ndarray]:
+    """Values after one batch on the CPU, and its loss; later batches draw by what rounding left."""
     ramp = np.linspace(0, 1, 24)[:, None]
     look = np.random.default_rng(0).normal(size=(2, 6))
     features = [np.hstack([sign * ramp, ramp**2]) @ look for sign in (1, -1) * 4]
     rollouts = goalward.from_arrays(features, success=[True, False] * 4)
-    numbers = {"width": 32, "num_steps": 8, "batch_size": 32, "held_out_fraction": 0.0}
+    numbers = {"width": 32, "num_steps": 2, "batch_size": 64, "held_out_fraction": 0.0}
     rounds = {"rounds": 1, "cross_fit": 2} if method == "lambda-returns" else {}
-    fitted = goalward.fit(rollouts, method, seeds=1, device="cpu", **numbers, **rounds)
+    fitted = goalward.fit(
+        rollouts,
+        method,
+        seeds=1,
+        device="cpu",
+        learning_rate=learning_rate,
+        **numbers,
+        **rounds,
+    )
     losses = np.array([curve.loss for curve in fitted.log.curves])
     return fitted.predict(rollouts, device="cpu").raw_values(method), losses
 
@@ -143,7 +149,8 @@ def one_thread():
 def test_every_method_trains_with_the_kernels_as_without(method, one_thread, monkeypatch):
     # As on CUDA, where weights have a copy that products read.
     monkeypatch.setattr(fit, "product_dtype", lambda device: torch.bfloat16)
-    plain = trained(method)
+    untrained, _ = trained(method, 1e-12)
+    plain, plain_losses = trained(method, 1e-2)
     asked: set[torch.dtype] = set()
 
     def interpreted(tensor: torch.Tensor, dtype: torch.dtype) -> Kernels | None:
@@ -152,6 +159,9 @@ def test_every_method_trains_with_the_kernels_as_without(method, one_thread, mon
 
     for module in (adam, inputs, step, value_net):
         monkeypatch.setattr(module, "kernels_for", interpreted)
-    for found, wanted in zip(trained(method), plain, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3)
-    assert torch.bfloat16 in asked
+    found, losses = trained(method, 1e-2)
+    assert asked == {torch.bfloat16, torch.float32}
+    # Products are rounded to 8 bits in both, not in the same places.
+    np.testing.assert_allclose(losses, plain_losses, rtol=2e-2, atol=2e-3)
+    moved, apart = np.abs(plain - untrained).mean(), np.abs(found - plain).mean()
+    assert apart < 0.05 * moved

@@ -9,15 +9,10 @@ import pytest
 
 import goalward
 from goalward.errors import GoalwardError
-from goalward.runs.held_out import Fold, held_out_chances
-from goalward.values.chances import (
-    ChanceTable,
-    chance_points,
-    chances_of_values,
-    put_together,
-    read_chances,
-)
+from goalward.runs.making.held_out import Fold, held_out_chances
+from goalward.values.chances import ChanceTable, chance_points, read_chances
 from goalward.values.fit import fit
+from goalward.values.made_chances import chances_of_values, put_together
 from goalward.values.table import ValueTable
 
 TINY = {"width": 8, "num_layers": 2, "num_steps": 6, "batch_size": 16, "device": "cpu"}

@@ -24,8 +24,8 @@ def list_command(*, cache: Path | None = None) -> None:
     cache
         The folder of the cache. Default: GOALWARD_CACHE, else the platform's cache folder.
     """
-    from goalward.embeddings.cache import cache_folder
-    from goalward.embeddings.cache_upkeep import cache_uses
+    from goalward.embeddings.cache.encoder_cache import cache_folder
+    from goalward.embeddings.cache.upkeep import cache_uses
 
     console = output_console()
     uses = cache_uses(cache)
@@ -63,8 +63,8 @@ def size_command(
     in_bytes
         A number and nothing else, for machines.
     """
-    from goalward.embeddings.cache import cache_folder
-    from goalward.embeddings.cache_upkeep import cache_uses
+    from goalward.embeddings.cache.encoder_cache import cache_folder
+    from goalward.embeddings.cache.upkeep import cache_uses
 
     uses = cache_uses(cache)
     num_bytes = sum(use.num_bytes for use in uses)
@@ -115,7 +115,7 @@ def prune_command(
     """
     if all_ == (encoder is not None or unused_days is not None or max_size is not None):
         raise GoalwardError("say what may go: --unused-days, --max-size, --encoder, or --all alone")
-    from goalward.embeddings.cache_upkeep import prune
+    from goalward.embeddings.cache.upkeep import prune
 
     removed = prune(
         cache,

@@ -91,8 +91,8 @@ def embed_command(
     """
     from goalward.executors.choice import Workers
     from goalward.executors.shard import Shard
-    from goalward.runs.given import check_apart
-    from goalward.runs.inputs import embed_input, embed_share, read_input
+    from goalward.runs.making.given import check_apart
+    from goalward.runs.making.inputs import embed_input, embed_share, read_input
 
     who = Workers(on, workers)
     share = None if shard is None else Shard.of(shard)

@@ -204,7 +204,7 @@ def evaluate_command(
 
 
 def _print_plan(path: str, asked: dict[str, Any]) -> None:
-    from goalward.runs.plan import plan
+    from goalward.runs.making.plan import plan
 
     found = plan(path, **asked)
     console = output_console()

@@ -87,7 +87,7 @@ def inspect_command(
 
 
 def _read(path: str, reading: ReadArguments) -> Rollouts:
-    from goalward.runs.inputs import is_feature_file, read_input
+    from goalward.runs.making.inputs import is_feature_file, read_input
 
     return read_input(path, given(reading), {}) if is_feature_file(path) else reading.read(path)
 

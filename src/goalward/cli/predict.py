@@ -23,9 +23,12 @@ def predict_command(
     scale), steps_to_goal (inf: never), value (-1 at the goal, 1 never) and hindsight_value (the
     same, knowing how the episode went on).
 
-    Example:
+    Examples:
 
-    - `goalward predict run features.npz --out values.parquet`
+    ```bash
+    goalward embed todays --out todays.npz  # as the networks were trained: same encoder, cameras
+    goalward predict run todays.npz --out values.parquet
+    ```
 
     Parameters
     ----------

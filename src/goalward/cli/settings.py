@@ -23,11 +23,13 @@ def settings_command(name: str | None = None, /) -> None:
     itself, as in `--set width=64,lags=5,20,num_steps=500`. What is given wins over the effort,
     which wins over what a method has of its own, which wins over the preset.
 
-    For example:
+    Examples:
 
-    - `goalward settings` all of them
-    - `goalward settings width` one of them, with every value it has anywhere
-    - `goalward evaluate my_rollouts --out run --set num_steps=1000,width=256`
+    ```bash
+    goalward settings  # all of them
+    goalward settings width  # one of them, with every value it has anywhere
+    goalward evaluate my_rollouts --out run --set num_steps=1000,width=256
+    ```
 
     Parameters
     ----------

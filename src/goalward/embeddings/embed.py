@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from goalward.embeddings.cache import DamagedEntry, EncoderCache
-from goalward.embeddings.clip_work import ClipWork
+from goalward.embeddings.cache.clip_work import ClipWork
+from goalward.embeddings.cache.encoder_cache import DamagedEntry, EncoderCache
 from goalward.embeddings.embed_job import EmbedJob
 from goalward.embeddings.embed_report import EmbedReport, OnEmbedProgress
 from goalward.embeddings.encoders import DEFAULT_ENCODER, FLOAT, Encoder
 from goalward.embeddings.features import layout, observation, stacked
-from goalward.embeddings.text_tower import cached_task_vectors
+from goalward.embeddings.models.text_tower import cached_task_vectors
 from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.executors.choice import LOCAL, Workers
 from goalward.executors.shard import Shard

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goalward.embeddings.cache import EncoderCache
-from goalward.embeddings.clip_work import ClipWork, EpisodeClip, clips_of
+from goalward.embeddings.cache.clip_work import ClipWork, EpisodeClip, clips_of
+from goalward.embeddings.cache.encoder_cache import EncoderCache
 from goalward.embeddings.embed_pieces import EmbeddingDesk, NamedEncoder, embed_on
 from goalward.embeddings.embed_report import EmbedReport, OnEmbedProgress
 from goalward.embeddings.encoders import Encoder, find_encoder

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goalward.embeddings.cache import EncoderCache
-from goalward.embeddings.clip_work import ClipWork, EpisodeClip
+from goalward.embeddings.cache.clip_work import ClipWork, EpisodeClip
+from goalward.embeddings.cache.encoder_cache import EncoderCache
 from goalward.embeddings.embed_report import EmbedProgress, EmbedReport
 from goalward.embeddings.encoders import Encoder, find_encoder
 from goalward.errors import GoalwardError, argument
@@ -25,7 +25,7 @@ from goalward.stores.place import StoredPath
 if TYPE_CHECKING:
     import torch
 
-    from goalward.embeddings.filling import LoadedEncoder
+    from goalward.embeddings.cache.filling import LoadedEncoder
 
 # Enough for all decoders beside a GPU, few enough that a lost worker loses little.
 _MOST_CLIPS = 16
@@ -79,7 +79,7 @@ class EmbeddingDesk:
         self._loaded: LoadedEncoder | None = None
 
     def load(self) -> "LoadedEncoder":
-        from goalward.embeddings.filling import LoadedEncoder
+        from goalward.embeddings.cache.filling import LoadedEncoder
 
         if self._loaded is None:
             self._loaded = LoadedEncoder(self.store, self._device, self._batch_size)

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from goalward.embeddings import effnet_lite0_weights
-from goalward.embeddings.model_files import ModelFiles, hub_model, local_model
-from goalward.embeddings.pooling import grid_of
+from goalward.embeddings.models import effnet_lite0_weights
+from goalward.embeddings.models.model_files import ModelFiles, hub_model, local_model
+from goalward.embeddings.models.pooling import grid_of
 from goalward.errors import GoalwardError, argument
 
 if TYPE_CHECKING:
-    from goalward.embeddings.image_net import ImageNet
+    from goalward.embeddings.models.image_net import ImageNet
 
 # Part of every key: raise it when the same frames would give other numbers.
 _RECIPE = "1"
@@ -131,7 +131,7 @@ def _in_float(name: str, pool: str) -> Encoder:
 
 def _transformers_encoder(name: str, files: ModelFiles, pool: str) -> Encoder:
     def load_net(pool: str) -> "ImageNet":
-        from goalward.embeddings.vision_model import load_vision_model
+        from goalward.embeddings.models.vision_model import load_vision_model
 
         return load_vision_model(files, pool)
 
@@ -139,6 +139,6 @@ def _transformers_encoder(name: str, files: ModelFiles, pool: str) -> Encoder:
 
 
 def _effnet_lite0(pool: str) -> "ImageNet":
-    from goalward.embeddings.effnet_lite0 import load_effnet_lite0
+    from goalward.embeddings.models.effnet_lite0 import load_effnet_lite0
 
     return load_effnet_lite0(pool)

@@ -16,8 +16,8 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from goalward.embeddings.image_net import Runner, Vectors
-from goalward.embeddings.preprocessing import Prepare
+from goalward.embeddings.models.image_net import Runner, Vectors
+from goalward.embeddings.models.preprocessing import Prepare
 from goalward.errors import GoalwardError
 from goalward.rollouts.frames import FrameSource, Image
 from goalward.stores.problems import StoreError

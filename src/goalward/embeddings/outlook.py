@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from goalward.embeddings.cache import DamagedEntry, EncoderCache
+from goalward.embeddings.cache.encoder_cache import DamagedEntry, EncoderCache
+from goalward.embeddings.cache.fingerprint_notes import FingerprintNotes, is_in_store
 from goalward.embeddings.encoders import DEFAULT_ENCODER, FLOAT, find_encoder
-from goalward.embeddings.fingerprint_notes import FingerprintNotes, is_in_store
 from goalward.errors import RolloutError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.frames import FrameSource
@@ -20,7 +20,7 @@ from goalward.rollouts.thinning import camera_looked_at, looked_at_every
 if TYPE_CHECKING:
     import torch
 
-    from goalward.embeddings.image_net import Runner
+    from goalward.embeddings.models.image_net import Runner
 
 # A look at the cache and a try of the encoder take no longer than this each.
 _LOOK_S = 3.0
@@ -71,7 +71,7 @@ def embedding_outlook(
     if not missing:
         return outlook
     # torch takes seconds to import: only when there is something to encode.
-    from goalward.embeddings.filling import LoadedEncoder, num_decoders
+    from goalward.embeddings.cache.filling import LoadedEncoder, num_decoders
 
     started = time.monotonic()
     loaded = LoadedEncoder(store, device, batch_size)

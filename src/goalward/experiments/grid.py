@@ -3,6 +3,7 @@
     out/results.parquet          every score of every run, and what it was made from
     out/networks/<encoder>/      the value functions; `goalward.load` reads them
     out/values/<encoder>_<size>.parquet     values of every test frame
+    out/chances/<encoder>_<size>.parquet    its chances of success
 
 All runs of an encoder train side by side, on nested balanced samples of the training episodes,
 and are scored on the same test episodes. Killed at any moment, the same call goes on: trainings
@@ -23,15 +24,18 @@ from goalward.checksums import DamagedFile
 from goalward.code_version import code_digest
 from goalward.errors import GoalwardError
 from goalward.executors.choice import HERE, Workers
+from goalward.experiments.recipe import Recipe
 from goalward.experiments.results import ResultRow, Results, read_results
 from goalward.metrics.scores.card import scorecard
 from goalward.metrics.scores.table import scores_by_seed
+from goalward.metrics.truth.card import chance_steps
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import Endings
-from goalward.runs.steps import data_digest, digest
+from goalward.runs.making.steps import data_digest, digest
 from goalward.training.methods import find_method
 from goalward.training.presets import hyperparameters
 from goalward.training.progress import UNHURRIED, Pace, TrainingProgress
+from goalward.values.chances import chance_points
 from goalward.values.fit import fit
 from goalward.values.table import ValueTable
 
@@ -40,6 +44,7 @@ _log = logging.getLogger("goalward.experiments")
 RESULTS_FILE = "results.parquet"
 NETWORKS_FOLDER = "networks"
 VALUES_FOLDER = "values"
+CHANCES_FOLDER = "chances"
 # What scores and files are made by, apart from networks, which a checkpoint keeps.
 _ROOMS = ("rollouts", "targets", "training", "values", "metrics", "experiments")
 # Which episodes a smaller sample has is part of the study, not of a run's chance.
@@ -66,6 +71,19 @@ class Grid:
     standard_horizon: int
     preset: str = "default"
     overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, recipe: Recipe, overrides: Mapping[str, Any] | None = None) -> "Grid":
+        """All runs of a case study."""
+        return cls(
+            methods=recipe.methods,
+            seeds=tuple(range(recipe.seeds)),
+            sizes=recipe.sizes,
+            encoders=recipe.encoders,
+            standard_horizon=recipe.standard_horizon,
+            preset=recipe.preset,
+            overrides=overrides or {},
+        )
 
     def __post_init__(self) -> None:
         for name in ("methods", "seeds", "sizes", "encoders"):
@@ -116,6 +134,8 @@ def run_grid(
             results += stored.of(encoder)
             continue
         positions = _sample_positions(train, grid.sizes)
+        longest = int(test.lengths.max()) - 1
+        points = chance_points(longest, chance_steps(grid.standard_horizon))
         networks = folder / NETWORKS_FOLDER / file_name(encoder)
         fitted = fit(
             train,
@@ -138,6 +158,8 @@ def run_grid(
         for size in grid.sizes:
             predicted = fitted.predict(test, subset=str(size), device=device)
             predicted.write(values_file(folder, encoder, size))
+            chances = fitted.chance_table(test, points, subset=str(size), device=device)
+            chances.write(chances_file(folder, encoder, size))
             learned_from = train.select(positions[str(size)])
             seen = fitted.predict(learned_from, subset=str(size), device=device)
             endings = test.endings, learned_from.endings
@@ -162,6 +184,11 @@ def _stored_results(path: Path) -> Results:
 def values_file(folder: Path, encoder: str, size: int) -> Path:
     """Where the values of the test frames lie."""
     return folder / VALUES_FOLDER / f"{file_name(encoder)}_{size}.parquet"
+
+
+def chances_file(folder: Path, encoder: str, size: int) -> Path:
+    """Where their chances lie."""
+    return folder / CHANCES_FOLDER / f"{file_name(encoder)}_{size}.parquet"
 
 
 def file_name(encoder: str) -> str:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from goalward.experiments.grid import Grid, file_name, values_file
+from goalward.experiments.grid import Grid, chances_file, file_name, values_file
 from goalward.files import write_text
-from goalward.metrics.truth.card import TruthCard, chance_steps, truth_card
+from goalward.metrics.truth.card import TruthCard, truth_card
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import KnownFrames, known_frames
 from goalward.report.figures.scores import save_figure
@@ -19,7 +19,7 @@ from goalward.report.words.truth import truth_paragraphs
 from goalward.report.words.truth_table import chance_table, truth_csv, value_table
 from goalward.rollouts.dataset import Rollouts
 from goalward.training.presets import hyperparameters
-from goalward.values.chances import chance_points, chances_of_values
+from goalward.values.chances import read_chances
 from goalward.values.table import read_values
 
 TRUTH_PAGE = "truth.md"
@@ -57,12 +57,9 @@ def _cards(
     assert discount is not None
     for encoder in grid.encoders:
         for size in grid.sizes:
-            values = read_values(values_file(folder, encoder, size))
-            # A grid keeps values alone: what it says of chances is how many of its seeds agree.
-            steps = chance_points(longest - 1, chance_steps(grid.standard_horizon))
             card = truth_card(
-                values,
-                chances_of_values(values, steps),
+                read_values(values_file(folder, encoder, size)),
+                read_chances(chances_file(folder, encoder, size)),
                 known,
                 discount=discount,
                 standard_horizon=grid.standard_horizon,

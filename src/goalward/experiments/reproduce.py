@@ -28,7 +28,7 @@ from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth, read_trut
 from goalward.progress import OnProgress, progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted
-from goalward.runs.inputs import embed_input, read_input
+from goalward.runs.making.inputs import embed_input, read_input
 from goalward.training.progress import TrainingProgress
 
 _log = logging.getLogger("goalward.experiments")
@@ -75,15 +75,7 @@ def _reproduce(
     progress: bool,
     overrides: Mapping[str, Any],
 ) -> Reproduction:
-    grid = Grid(
-        methods=recipe.methods,
-        seeds=tuple(range(recipe.seeds)),
-        sizes=recipe.sizes,
-        encoders=recipe.encoders,
-        standard_horizon=recipe.standard_horizon,
-        preset=recipe.preset,
-        overrides=overrides,
-    )
+    grid = Grid.of(recipe, overrides)
     paper = read_paper_results(recipe.paper_results)
     _check_encoders(recipe)
     sides = _read_sides(recipe, data, progress)

@@ -13,7 +13,7 @@ import numpy as np
 import goalward
 from goalward.embeddings.encoders import DEFAULT_ENCODER, FLOAT, Encoder, find_encoder
 from goalward.embeddings.features import layout
-from goalward.embeddings.preprocessing import Resize, ResizeAndCrop
+from goalward.embeddings.models.preprocessing import Resize, ResizeAndCrop
 from goalward.errors import GoalwardError, command_line
 from goalward.exports.onnx_networks import (
     lens_arrays,

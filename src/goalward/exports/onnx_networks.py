@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from goalward.embeddings.cache import EncoderCache
-from goalward.embeddings.eight_bit_files import eight_bit_file, prepared_by
+from goalward.embeddings.cache.encoder_cache import EncoderCache
 from goalward.embeddings.encoders import INT8, Encoder
-from goalward.embeddings.image_net import PixelNet
-from goalward.embeddings.onnx_export import as_onnx
-from goalward.embeddings.preprocessing import Prepare
+from goalward.embeddings.models.image_net import PixelNet
+from goalward.embeddings.models.preprocessing import Prepare
+from goalward.embeddings.onnx.eight_bit_files import eight_bit_file, prepared_by
+from goalward.embeddings.onnx.export import as_onnx
 from goalward.errors import GoalwardError, argument
 from goalward.files import written_whole
 from goalward.monitor.folder import LensArrays

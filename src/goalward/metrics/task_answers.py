@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goalward.metrics.more_time import MoreTime, chances_with_twice, expected_share
+from goalward.metrics.expected_share import expected_share
+from goalward.metrics.more_time import MoreTime, chances_with_twice
 from goalward.metrics.policy_answers import Rate, rate
 from goalward.metrics.score import Interval, Score, no_interval
 from goalward.metrics.scores.card import scorecard

@@ -25,7 +25,7 @@ from goalward.checksums import (
     sha256_of,
     write_json_with_checksum,
 )
-from goalward.embeddings.preprocessing import Resize, ResizeAndCrop, resize_from
+from goalward.embeddings.models.preprocessing import Resize, ResizeAndCrop, resize_from
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
 from goalward.monitor.band import Band

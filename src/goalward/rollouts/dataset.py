@@ -24,7 +24,6 @@ from goalward.rollouts.storage import (
     check_unique_ids,
     stack_proprioception,
 )
-from goalward.spilled import gathered
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # pyright: ignore[reportMissingTypeStubs]
@@ -209,13 +208,13 @@ class Rollouts(Sequence[Episode]):
     @property
     def proprioception(self) -> FloatArray:
         """(num_frames, size)."""
-        return self._rows_of(self._storage.proprioception)
+        return self._storage.rows(self._storage.proprioception, self._episode_indices)
 
     @property
     def features(self) -> FloatArray | None:
         """(num_frames, size) as given by the user or by an encoder; None if there are none."""
         stored = self._storage.features
-        return None if stored is None else self._rows_of(stored)
+        return None if stored is None else self._storage.rows(stored, self._episode_indices)
 
     @property
     def feature_layout(self) -> str:
@@ -227,17 +226,6 @@ class Rollouts(Sequence[Episode]):
         """What the texts of these tasks say, as an encoder reads them; empty where none did."""
         known = self._storage.task_vectors
         return {task: known[task] for task in self.tasks if task in known} if known else {}
-
-    def _rows_of(self, flat: FloatArray) -> FloatArray:
-        indices = self._episode_indices
-        if len(indices) == 0:
-            return flat[:0]
-        starts, lengths = self._storage.starts, self._storage.lengths
-        if (np.diff(indices) == 1).all():
-            return flat[starts[indices[0]] : starts[indices[-1]] + lengths[indices[-1]]]
-        parts = (flat[starts[i] : starts[i] + lengths[i]] for i in indices)
-        shape = (int(lengths[indices].sum()), *flat.shape[1:])
-        return gathered(parts, shape, flat.dtype)
 
     # ---- views -------------------------------------------------------------------------------
 

@@ -213,14 +213,10 @@ def decode_image(encoded: bytes, where: str) -> Image:
 
 
 @dataclass(frozen=True)
-class FlippedFrames:
-    """The same frames turned upside down: some simulators store the bottom row first."""
+class FramesOfOthers:
+    """Frames made of those of another source, of the same size."""
 
     stored: FrameSource
-
-    @property
-    def num_frames(self) -> int:
-        return self.stored.num_frames
 
     @property
     def height(self) -> int:
@@ -233,6 +229,15 @@ class FlippedFrames:
     @property
     def codec(self) -> str:
         return self.stored.codec
+
+
+@dataclass(frozen=True)
+class FlippedFrames(FramesOfOthers):
+    """The same frames turned upside down: some simulators store the bottom row first."""
+
+    @property
+    def num_frames(self) -> int:
+        return self.stored.num_frames
 
     def __iter__(self) -> Iterator[Image]:
         for frame in self.stored:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from goalward.errors import RolloutError
 from goalward.rollouts.episode import Episode, FloatArray, first_bad_row
 from goalward.rollouts.findings import LeftOut
+from goalward.spilled import gathered
 
 IndexArray = npt.NDArray[np.int64]
 TaskVectors = Mapping[str, tuple[float, ...]]
@@ -41,6 +42,18 @@ class Storage:
     feature_layout: str
     sources: tuple[Source, ...]
     task_vectors: TaskVectors
+
+    def rows(self, flat: FloatArray, episode_indices: IndexArray) -> FloatArray:
+        """Of an array over all frames those of these episodes; a slice if they are neighbours."""
+        starts, lengths = self.starts, self.lengths
+        if len(episode_indices) == 0:
+            return flat[:0]
+        if (np.diff(episode_indices) == 1).all():
+            first, last = episode_indices[0], episode_indices[-1]
+            return flat[starts[first] : starts[last] + lengths[last]]
+        parts = (flat[starts[i] : starts[i] + lengths[i]] for i in episode_indices)
+        shape = (int(lengths[episode_indices].sum()), *flat.shape[1:])
+        return gathered(parts, shape, flat.dtype)
 
 
 def check_features(features: FloatArray, episodes: Sequence[Episode], lengths: IndexArray) -> None:

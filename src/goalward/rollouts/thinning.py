@@ -14,7 +14,13 @@ import numpy.typing as npt
 from goalward.errors import GoalwardError, argument
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode
-from goalward.rollouts.frames import FrameSource, Image, checked_indices, new_digest
+from goalward.rollouts.frames import (
+    FramesOfOthers,
+    FrameSource,
+    Image,
+    checked_indices,
+    new_digest,
+)
 
 BoolArray = npt.NDArray[np.bool_]
 IndexArray = npt.NDArray[np.int64]
@@ -81,27 +87,14 @@ def filled_between(
 
 
 @dataclass(frozen=True)
-class ThinnedFrames:
+class ThinnedFrames(FramesOfOthers):
     """Some frames of a camera, in their order."""
 
-    stored: FrameSource
     frame_indices: tuple[int, ...]
 
     @property
     def num_frames(self) -> int:
         return len(self.frame_indices)
-
-    @property
-    def height(self) -> int:
-        return self.stored.height
-
-    @property
-    def width(self) -> int:
-        return self.stored.width
-
-    @property
-    def codec(self) -> str:
-        return self.stored.codec
 
     def __iter__(self) -> Iterator[Image]:
         return self.stored.at(self.frame_indices)

@@ -20,9 +20,9 @@ from goalward.rollouts.episode import Episode, Outcome
 from goalward.run_folder import RunFolder
 from goalward.runs.audit_copies import copies_elsewhere, copies_within
 from goalward.runs.codec import read_json
-from goalward.runs.given import name_of
-from goalward.runs.inputs import read_input
 from goalward.runs.label_findings import label_findings, looked_at
+from goalward.runs.making.given import name_of
+from goalward.runs.making.inputs import read_input
 from goalward.runs.notes import read_notes
 from goalward.runs.run import Run
 from goalward.runs.settings import RunEpisode

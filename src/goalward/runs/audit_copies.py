@@ -8,9 +8,9 @@ from goalward.progress import progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode
 from goalward.rollouts.twins import Twins, twins_between, twins_within
-from goalward.runs.given import name_of
-from goalward.runs.held_out import OWN_FOLDS_NAME
-from goalward.runs.inputs import read_input
+from goalward.runs.making.given import name_of
+from goalward.runs.making.held_out import OWN_FOLDS_NAME
+from goalward.runs.making.inputs import read_input
 from goalward.runs.run import Run
 from goalward.runs.settings import RunEpisode
 

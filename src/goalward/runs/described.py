@@ -20,10 +20,10 @@ from goalward.errors import GoalwardError
 from goalward.run_folder import RunFolder
 from goalward.runs.codec import FORMAT, FORMAT_KEY
 from goalward.runs.json_schema import described_types, field_meanings, json_schema
+from goalward.runs.making.steps import StepNote
 from goalward.runs.notes import EpisodeNote
 from goalward.runs.results import Results
 from goalward.runs.settings import RunSettings
-from goalward.runs.steps import StepNote
 from goalward.runs.stored import EPISODE_COLUMNS, OUTCOME_COLUMNS
 from goalward.training.checkpoint import FACTS
 from goalward.values.chances import CHANCE_COLUMNS

@@ -29,15 +29,15 @@ from goalward.metrics.truth.frame_truth import FrameTruth, read_truth
 from goalward.metrics.truth.known_frames import known_frames
 from goalward.rollouts.dataset import Rollouts
 from goalward.run_folder import RunFolder
-from goalward.runs.given import Given, check_apart, data_of, name_of, truth_path_of
-from goalward.runs.held_out import asked_folds, held_out_episodes
-from goalward.runs.making import Making
-from goalward.runs.place import place_alone
-from goalward.runs.plan import actual_against, plan_evaluation
-from goalward.runs.removal import remove_made, remove_run
+from goalward.runs.making.evaluation import Making
+from goalward.runs.making.given import Given, check_apart, data_of, name_of, truth_path_of
+from goalward.runs.making.held_out import asked_folds, held_out_episodes
+from goalward.runs.making.place import place_alone
+from goalward.runs.making.plan import actual_against, plan_evaluation
+from goalward.runs.making.removal import remove_made, remove_run
+from goalward.runs.making.values_of_run import config_from, familiarity_with, given_as, source_run
 from goalward.runs.run import Run
 from goalward.runs.settings import MadeBy, RunSettings
-from goalward.runs.values_of_run import config_from, familiarity_with, given_as, source_run
 from goalward.training.efforts import find_effort, numbers_of
 from goalward.values.score_file import named_files, read_all_scores
 from goalward.versions import package_versions, python_version

@@ -1,6 +1,5 @@
 """One evaluation: its settings, episodes, values, events and results, in memory and on disk."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -214,16 +213,8 @@ class Run:
         return slice(int(ends[position - 1]) if position else 0, int(ends[position]))
 
     def file_stem(self, position: int) -> str:
-        """The name of a file about the episode at this position; no two have the same.
-
-        Its id, where that is harmless on every disk; else its place in the run, which is why an
-        id must not look like one.
-        """
-        episode_id = self.episodes[position].id
-        is_harmless = re.fullmatch(r"[A-Za-z0-9_-]{1,100}", episode_id) is not None
-        if is_harmless and not episode_id.startswith("at_"):
-            return f"episode_{episode_id}"
-        return f"episode_at_{position}"
+        """The name of a file about the episode at this position; no two have the same."""
+        return self.episodes[position].file_stem(position)
 
     # ---- the rollouts behind it --------------------------------------------------------------
 

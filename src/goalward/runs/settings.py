@@ -1,5 +1,6 @@
 """What a run was made from and by: its data, its options, its versions."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,3 +91,14 @@ class RunEpisode:
     def seconds(self) -> float | None:
         """How long it took, where that is known."""
         return None if self.fps is None else self.num_frames / self.fps
+
+    def file_stem(self, position: int) -> str:
+        """The name of a file about it; no two episodes of a run have the same.
+
+        Its id, where that is harmless on every disk; else its place in the run, which is why an
+        id must not look like one.
+        """
+        is_harmless = re.fullmatch(r"[A-Za-z0-9_-]{1,100}", self.id) is not None
+        if is_harmless and not self.id.startswith("at_"):
+            return f"episode_{self.id}"
+        return f"episode_at_{position}"

@@ -5,7 +5,7 @@ from pathlib import Path
 from goalward.checksums import damage_explained
 from goalward.config import command_behind
 from goalward.run_folder import RunFolder
-from goalward.runs.steps import Steps
+from goalward.runs.making.steps import Steps
 
 
 def check_files(run: RunFolder, *files: Path) -> None:

@@ -11,7 +11,8 @@ from scipy.optimize import isotonic_regression
 from goalward.rollouts.endings import Endings, FloatArray, IndexArray
 from goalward.seeds import generator
 from goalward.targets.liveness import steps_to_goal
-from goalward.values.chances import ChanceTable, chances_of_values, with_members
+from goalward.values.chances import ChanceTable
+from goalward.values.made_chances import chances_of_values, with_members
 from goalward.values.score_file import GivenScores
 from goalward.values.table import ValueTable
 

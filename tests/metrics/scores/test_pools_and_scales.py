@@ -73,7 +73,7 @@ def test_a_card_cuts_intervals_over_seeds_to_what_a_score_can_be():
 
 def test_a_score_that_is_not_defined_has_an_interval_that_is_not():
     missing = scorecard(STEPS[None], ENDINGS, 9)["composite_at_threshold"]
-    reason = "no training episodes were given"
+    reason = "no episode was only learned from"
     assert missing.interval == Interval(None, None, 0.95, reason)
     assert missing.by_seed == (Score(None, reason),)
 

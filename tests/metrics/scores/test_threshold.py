@@ -108,7 +108,7 @@ def test_missing_kinds():
     only_success = Endings(np.array([3]), np.array([2]))
     only_other = Endings(np.array([3]), np.array([-1]))
     for training, reason in (
-        (None, "no training episodes were given"),
+        (None, "no episode was only learned from"),
         (Predictions(np.zeros(3), only_success, 5), "in training: no episode without success"),
         (Predictions(np.zeros(3), only_other, 5), "in training: no episode succeeded"),
     ):

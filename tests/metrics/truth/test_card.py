@@ -14,7 +14,7 @@ from goalward.metrics.truth.known_frames import KnownFrames, known_frames
 from goalward.metrics.truth.paired_tests import paired_tests
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.findings import LeftOut
-from goalward.values.chances import chances_of_values
+from goalward.values.made_chances import chances_of_values
 from goalward.values.table import ValueTable
 
 INF = math.inf

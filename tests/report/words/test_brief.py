@@ -1,14 +1,18 @@
 """The answer on a terminal: one screen of 24 lines with the two that `evaluate` adds."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from rich.console import Console
 from rollout_files.drawn_runs import drawn_episode, drawn_run
 
+from goalward.metrics.trust import Grade
+from goalward.report.words.blocks import Bullets, plain_text
 from goalward.report.words.brief import brief_document
 from goalward.report.words.rendering import print_document
+from goalward.report.words.summary import summary
 from goalward.rollouts.episode import Outcome
 from report.words.test_summary import blind, knowing, run_of
 
@@ -53,6 +57,27 @@ RUNS = {
 def test_one_screen_holds_it(name):
     lines = shown(RUNS[name]())
     assert len(lines) <= LINES_OF_A_SCREEN - ADDED_BY_THE_COMMAND, "\n".join(lines)
+
+
+def test_weak_values_give_a_hint_and_no_interval():
+    """Wherever it is told: the interval of a guess would look like knowledge."""
+    run = run_of(knowing)
+    trust = replace(run.trust, grade=Grade.WEAK)
+    weak = replace(run, results=replace(run.results, trust=trust))
+    line = next(one for one in brief_words(weak) if one.startswith("With twice the time"))
+    told = next(one for one in summary(weak).split("\n\n") if one.startswith("**With twice"))
+    for words in (line, told):
+        assert "perhaps 50 % succeed" in words
+        assert "hint, no more" in words
+        assert "interval " not in words.replace("No interval is given", "")
+    assert "With other amounts of time" in summary(run)
+    assert "With other amounts of time" not in summary(weak)
+
+
+def brief_words(run) -> list[str]:
+    bullets = brief_document(run).sections[0].blocks[0]
+    assert isinstance(bullets, Bullets)
+    return [plain_text(item) for item in bullets.items]
 
 
 def test_it_has_the_rate_whether_to_rely_on_values_and_what_to_do():

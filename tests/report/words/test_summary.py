@@ -93,7 +93,7 @@ def test_more_time_is_told_with_how_sure_it_is():
 
 def test_episodes_that_were_learned_from_are_not_judged_by_what_was_learned():
     text = summary(run_of_chances([0.9, 0.5, 0.1, 0.1], learned_from=("6", "7")))
-    assert "of the 4 that timed out about 3 (70 %; " in text
+    assert "of the 4 that timed out about 3 (70 %), " in text
     assert "each given its own clock again, judged by the 2 that were held out." in text
     assert ": of 2 held out, 1 *on their way*" in text
 
@@ -124,6 +124,15 @@ def run_of_chances(chances, learned_from=(), **others):
         for name, by_episode in {"liveness": chances, **others}.items()
     }
     return drawn_run(episodes, steps, learned_from=learned_from)[0]
+
+
+def test_scores_without_a_number_are_a_line_at_the_end_for_each_reason():
+    """All episodes are held out, so that none is left to choose a threshold on."""
+    scores = words(knowing).split("Scores of")[1].split("\n\n")[1].splitlines()
+    reason = "no episode was only learned from"
+    assert scores[-1] == f"- not defined here ({reason}): both together, at the best threshold"
+    assert not any("not defined" in line for line in scores[:-1])
+    assert any(line.startswith("- order of steps: 1.00") for line in scores)
 
 
 def test_names_show_as_they_are():

@@ -11,14 +11,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import goalward
 from goalward.metrics.score import Interval, Score
-from goalward.metrics.truth.card import ClockEndTruth, truth_card
+from goalward.metrics.truth.card import truth_card
+from goalward.metrics.truth.clock_end import ClockEndTruth
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import known_frames
 from goalward.report.figures.truth import truth_figure
 from goalward.report.words.rendering import spans_markdown
 from goalward.report.words.truth import truth_paragraphs
 from goalward.report.words.truth_table import chance_table, truth_csv, value_table
-from goalward.values.chances import chances_of_values
+from goalward.values.made_chances import chances_of_values
 from goalward.values.table import ValueTable
 
 INF = math.inf
@@ -141,7 +142,10 @@ def test_a_point_per_frame_and_a_panel_per_method(num_methods):
 
 def test_words_name_the_closest_and_those_it_beats():
     text = said(card_of({**TWO, "mc": (2, 4.001)}))
-    assert "4 futures from each of 12 frames of 12 held-out episodes, up to 8 steps" in text
+    assert text.startswith(
+        "A simulator was put back into 12 frames of 12 held-out episodes, and the policy ran on "
+        "from each 4 times, for up to 8 steps."
+    )
     assert "`td` is **closest to the truth**" in text
     assert "a perfect prediction would show 0.12" in text
     assert "It is nearer than `mc` (0.06), `mc_2` (0.62) (paired tests" in text
@@ -158,7 +162,7 @@ def test_chances_against_who_does_not_look():
     card = card_of(TWO)
     assert card.base_rate_brier.value == pytest.approx(3 / 16)
     text = said(card)
-    assert "within 2 steps, against single futures (Brier score, less is better): `td` " in text
+    assert "within 2 steps, against what these futures came to (Brier score, less is" in text
     assert "`td` 0.229, `mc_2` 0.750; always saying the share that succeeds 0.188." in text
     table = chance_table(card)
     assert table.columns[-2] == "Brier, 2 steps"

@@ -19,7 +19,7 @@ import goalward
 from goalward import GoalwardError
 from goalward.locks import alone_in
 from goalward.rollouts.episode import Outcome
-from goalward.simulate.recording import production
+from goalward.simulate.recording import beginning, production
 from goalward.simulate.recording.data_set import Plan, SimulatedDataSet
 from goalward.simulate.recording.lerobot_writer import LeRobotWriter
 from goalward.simulate.recording.production import simulate
@@ -281,7 +281,7 @@ def test_half_a_data_set_is_not_finished_with_other_versions(tmp_path, monkeypat
     monkeypatch.setattr(production, "_run_episodes", lambda *_: {}[0])
     with pytest.raises(KeyError):
         simulate(Plan.of("ball", **ASKED), data_set, num_workers=1)
-    monkeypatch.setattr(production, "_versions", lambda: data_set.settings.versions | {"av": "1"})
+    monkeypatch.setattr(beginning, "_versions", lambda: data_set.settings.versions | {"av": "1"})
     with pytest.raises(GoalwardError, match=r"other versions \(av \S+ there, 1 here\)"):
         simulate(Plan.of("ball", **ASKED), data_set, num_workers=1)
 

@@ -97,7 +97,7 @@ def compare(
         if budget is not None:
             test = budget_test(meeting, budget, alpha, with_chance=len(twos) <= _FEW_PAIRS)
         steps = None if times is None else times.compare(meeting, (i, j), level, notes)
-        scores = scores_met(meeting, (i, j), base, level, known_order) if with_scores else None
+        scores = scores_met(meeting, base, level, known_order) if with_scores else None
         met.append(replace(found, watched=watched, budget=test, steps=steps, scores=scores))
         on_progress(number + 1, 3 * len(twos))
     num = len(twos)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from goalward.metrics.comparing.betting import Betting
 from goalward.metrics.uncertainty.proportions import ConfidenceLimits
 from goalward.rollouts.endings import FloatArray, IndexArray
 
@@ -27,37 +28,16 @@ _BETS, _BET_WEIGHTS = np.polynomial.legendre.leggauss(64)
 _HALVINGS = 32
 
 
-@dataclass(frozen=True)
-class Looks:
+@dataclass(frozen=True, eq=False)
+class Looks(Betting):
     """What one would have seen after every pair of rollouts. Arrays have an entry per pair.
 
     The interval holds the difference at all looks at once with the probability
     `level`, provided that the difference stays the same while rollouts come in.
     """
 
-    level: float
     wins: IndexArray
     losses: IndexArray
-    log_e_value: FloatArray
-
-    @property
-    def num_pairs(self) -> int:
-        return len(self.wins)
-
-    @property
-    def e_value(self) -> float:
-        """The capital now; 1 before the first pair. Stays a number: at most 1e300."""
-        return float(np.exp(min(self.log_e_value[-1], np.log(1e300)))) if self.num_pairs else 1.0
-
-    @property
-    def p_value(self) -> float:
-        """An ordinary p-value that allows for every look: 1 over the largest e-value so far."""
-        return float(np.exp(-max(0.0, self.log_e_value.max(initial=0.0))))
-
-    def settled_at(self, alpha: float) -> int | None:
-        """After how many pairs the e-value first reached 1 / alpha; None if it never did."""
-        reached = np.flatnonzero(self.log_e_value >= -np.log(alpha))
-        return int(reached[0]) + 1 if len(reached) else None
 
     def settled_for_second(self, alpha: float) -> bool:
         """Which side the first decision was for: the one that was ahead when it was taken."""
@@ -92,7 +72,7 @@ def looks(first: Iterable[bool], second: Iterable[bool], level: float = 0.95) ->
     num_pairs = min(map(len, sides))
     a, b = (side[:num_pairs] for side in sides)
     wins, losses = (np.cumsum(alone, dtype=np.int64) for alone in (b & ~a, a & ~b))
-    return Looks(level, wins, losses, log_e_value(wins, losses))
+    return Looks(level, log_e_value(wins, losses), wins, losses)
 
 
 def log_e_value(wins: npt.ArrayLike, losses: npt.ArrayLike) -> FloatArray:

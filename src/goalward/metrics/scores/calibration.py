@@ -57,6 +57,20 @@ class Calibration:
     num_frames: int
     """Frames that were judged."""
 
+    @property
+    def sharpness(self) -> float | None:
+        """How much chances differ from frame to frame: their standard deviation, bin by bin.
+
+        0 is who says the same of every frame; None where there are no frames.
+        """
+        if not self.bins:
+            return None
+        counts = np.array([one.num_frames for one in self.bins])
+        said = np.array([one.predicted for one in self.bins])
+        return float(
+            np.sqrt(np.average((said - np.average(said, weights=counts)) ** 2, weights=counts))
+        )
+
 
 def success_within(
     endings: Endings, num_steps: int, *, time_limit: int | None = None
@@ -129,6 +143,8 @@ def calibration(
     0.175 0.050 0.062 0.188
     >>> print(result.expected_error)
     0.200
+    >>> round(result.sharpness, 3)
+    0.35
     """
     if ((predicted < 0) | (predicted > 1)).any():
         raise ValueError("a predicted chance lies between 0 and 1")

@@ -51,7 +51,7 @@ def scorecard(
     >>> steps = np.array([[2.0, 1, 0, 4, 1, 0, 9, 9, 2, 9]])
     >>> card = scorecard(steps, endings, horizon=5)
     >>> print(card["composite"].by_seed[0], card["composite_at_threshold"].by_seed[0])
-    0.792 not defined: no training episodes were given
+    0.792 not defined: no episode was only learned from
     """
     learned = None if training is None else Predictions(*training, horizon, pool=pool)
     predictions = Predictions(steps, endings, horizon, learned, pool, chance)

@@ -17,12 +17,10 @@ class SeenFrames:
     """What is known of success within some steps, frame by frame, and how much each frame counts.
 
     `reached` says whether success came, where that is known; `weight` is 0 where it is not.
-    `is_floored` says that some frame would have counted more than 1 / LEAST_SEEN.
     """
 
     reached: BoolArray
     weight: FloatArray
-    is_floored: bool
 
 
 def seen_frames(endings: Endings, num_steps: int) -> SeenFrames:
@@ -57,9 +55,8 @@ def seen_frames(endings: Endings, num_steps: int) -> SeenFrames:
     known = counted & (~timed_out | (steps >= num_steps))
     at = np.clip(np.minimum(steps, num_steps), 0, None)
     left = _clock_left(steps[counted], timed_out[counted], num_steps)
-    seen = left[at]
-    weight = np.where(known, 1 / np.maximum(seen, LEAST_SEEN), 0.0)
-    return SeenFrames(reached, weight, bool((known & (seen < LEAST_SEEN)).any()))
+    weight = np.where(known, 1 / np.maximum(left[at], LEAST_SEEN), 0.0)
+    return SeenFrames(reached, weight)
 
 
 def _clock_left(steps: IndexArray, cut_off: BoolArray, num_steps: int) -> FloatArray:

@@ -10,16 +10,10 @@ from goalward.rollouts.endings import Endings, FloatArray, IndexArray
 
 
 @dataclass(frozen=True, eq=False)
-class RankCorrelation:
-    """Spearman's correlation of predicted and actual numbers over all frames together.
+class Correlation:
+    """Of predicted and actual numbers over all frames together, whichever correlation it is.
 
     `predicted` is (runs, frames), `actual` and `episode` (frames,), `episode` counts from 0.
-    Equal numbers share their mean rank; never (inf) ranks above every number of steps.
-
-    >>> from goalward.metrics.uncertainty.weighing import only_score
-    >>> endings = Endings(np.array([3, 5]), np.array([2, 1]))
-    >>> print(only_score(steps_correlation(np.array([np.inf, 4, 1, 3, 0]), endings)))
-    0.949
     """
 
     predicted: FloatArray
@@ -36,12 +30,32 @@ class RankCorrelation:
 
     @property
     def reasons(self) -> tuple[str, ...]:
+        constant = (self.predicted == self.predicted[:, :1]).all(axis=1)
+        return tuple("all predictions are equal" if still else "" for still in constant)
+
+    def imagined(self) -> None:
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class RankCorrelation(Correlation):
+    """Spearman's correlation of predicted and actual numbers over all frames together.
+
+    Equal numbers share their mean rank; never (inf) ranks above every number of steps.
+
+    >>> from goalward.metrics.uncertainty.weighing import only_score
+    >>> endings = Endings(np.array([3, 5]), np.array([2, 1]))
+    >>> print(only_score(steps_correlation(np.array([np.inf, 4, 1, 3, 0]), endings)))
+    0.949
+    """
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
         if len(self.episode) == 0:
             return (NO_SUCCESS,) * len(self.predicted)
         if (self.actual == self.actual[0]).all():
             return ("every success is at its goal from its first frame on",) * len(self.predicted)
-        constant = (self.predicted == self.predicted[:, :1]).all(axis=1)
-        return tuple("all predictions are equal" if still else "" for still in constant)
+        return super().reasons
 
     def weighed(self, weights: FloatArray) -> FloatArray:
         actual = np.unique(self.actual, return_inverse=True)[1]
@@ -52,9 +66,6 @@ class RankCorrelation:
             for row, predicted in enumerate(runs):
                 correlations[row, column] = _correlation(_ranks(predicted, weight), ranks, weight)
         return correlations
-
-    def imagined(self) -> None:
-        return None
 
 
 def steps_correlation(steps: FloatArray, endings: Endings) -> RankCorrelation:

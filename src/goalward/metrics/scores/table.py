@@ -120,8 +120,9 @@ SCORES: Mapping[str, ScoreKind] = table_of(
     ScoreKind(
         name="composite_at_threshold",
         shown="composite at threshold",
+        plain="both together, at the best threshold",
         no_skill=0.5,
-        meaning="composite at the threshold that was best in training",
+        meaning="both together, where near and far are told apart as was best in training",
         function=composite_at_best,
         unit="share",
         better="higher",
@@ -151,7 +152,9 @@ SCORES: Mapping[str, ScoreKind] = table_of(
     ScoreKind(
         name="spearman",
         shown="spearman",
-        meaning="rank correlation of predicted and recorded steps in successes",
+        plain="order of steps",
+        meaning="whether predicted steps lie in the order of the recorded ones, in successes (rank "
+        "correlation): 1 is the same order, 0 none",
         function=lambda p: steps_correlation(p.steps, p.endings),
         unit="correlation",
         better="higher",
@@ -190,7 +193,7 @@ SCORES: Mapping[str, ScoreKind] = table_of(
     ScoreKind(
         name="brier",
         shown="brier",
-        meaning="mean squared error of the chance of success within the standard horizon",
+        meaning="mean squared error of the chance of success within {horizon}; less is better",
         function=lambda p: censored_brier(p.chance, p.endings, p.horizon),
         unit="share",
         better="lower",
@@ -200,7 +203,8 @@ SCORES: Mapping[str, ScoreKind] = table_of(
     ScoreKind(
         name="brier_of_base_rate",
         shown="brier of base rate",
-        meaning="the same for who always says the share of frames that succeed in time",
+        meaning="the same for who always says the share of frames that succeed in time, which "
+        "chances have to beat",
         function=lambda p: base_rate_brier(p.chance, p.endings, p.horizon),
         unit="share",
         places=_SUMMARY,

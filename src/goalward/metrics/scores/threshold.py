@@ -103,7 +103,7 @@ def composite_at_best(predictions: Predictions) -> Average | str:
     """
     training, horizon, pool = predictions.training, predictions.horizon, predictions.pool
     if training is None:
-        return "no training episodes were given"
+        return "no episode was only learned from"
     found = [best_threshold(run, training.endings, horizon, pool=pool) for run in training.steps]
     thresholds = [threshold.value for threshold in found if threshold.value is not None]
     if len(thresholds) < len(found):

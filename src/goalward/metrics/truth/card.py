@@ -13,6 +13,7 @@ import numpy as np
 from goalward.metrics.score import Interval, Score
 from goalward.metrics.scores.calibration import Calibration, calibration
 from goalward.metrics.scores.card import CardRow
+from goalward.metrics.truth.clock_end import ClockEndTruth, clock_end_truth
 from goalward.metrics.truth.correlation import pearson, spearman
 from goalward.metrics.truth.errors import TruthScores, truth_scores
 from goalward.metrics.truth.frame_truth import FrameTruth, TrueNumbers
@@ -22,7 +23,6 @@ from goalward.metrics.uncertainty.intervals import over_episodes
 from goalward.metrics.uncertainty.significance import MethodTests
 from goalward.metrics.uncertainty.weighing import mean_by_episode
 from goalward.rollouts.endings import FloatArray
-from goalward.rollouts.episode import Outcome
 from goalward.targets.liveness import liveness_value
 from goalward.values.chances import ChanceTable
 from goalward.values.table import ValueTable
@@ -84,21 +84,6 @@ class MethodTruth:
     predicted: FloatArray
     brier: Score
     brier_interval: Interval
-
-
-@dataclass(frozen=True, eq=False)
-class ClockEndTruth:
-    """What is true where the clock ran out: the last frames of time-outs, given their clock again.
-
-    `measured` is the share of futures that reach the goal within each episode's own clock, or the
-    cap where that is less, over `num_frames` time-outs, with `measured_interval` by episodes;
-    `predicted` the mean chance that every method gave them.
-    """
-
-    num_frames: int
-    measured: Score
-    measured_interval: Interval
-    predicted: Mapping[str, Score]
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +196,7 @@ def truth_card(
             for name, chosen in groups.items()
         },
         base_rate_brier=_base_rate_brier(truth, standard_horizon),
-        clock_end=_clock_end(chances, known),
+        clock_end=clock_end_truth(chances, known),
     )
 
 
@@ -231,28 +216,6 @@ def _base_rate_brier(truth: FrameTruth, num_steps: int) -> Score:
     share = truth.success_within(num_steps).mean
     everywhere = np.full(len(share), share.mean())
     return Score(float(_branch_errors(everywhere, truth, num_steps).mean()))
-
-
-def _clock_end(chances: ChanceTable, known: KnownFrames) -> ClockEndTruth | None:
-    last = known.position == chances.episode_ends[known.episode] - 1
-    chosen = np.flatnonzero(last & (np.array(known.outcome) == Outcome.TIME_OUT))
-    if len(chosen) == 0:
-        return None
-    episode, position = known.episode[chosen], known.position[chosen]
-    num_steps = np.minimum(chances.clocks, known.truth.cap)
-    branches = known.truth.steps[chosen]
-    within = np.where(np.isnan(branches), np.nan, branches <= num_steps[episode][:, None])
-    share = np.nanmean(within, axis=1)
-    by_frame = np.repeat(num_steps, chances.clocks + 1)
-    return ClockEndTruth(
-        num_frames=len(chosen),
-        measured=Score(float(share.mean())),
-        measured_interval=over_episodes(mean_by_episode(share, episode, scale="share")),
-        predicted={
-            method: Score(float(chances.within_steps(method, by_frame)[position].mean()))
-            for method in chances.methods
-        },
-    )
 
 
 def _horizons(standard_horizon: int, cap: int) -> tuple[int, ...]:

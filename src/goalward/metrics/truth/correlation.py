@@ -6,35 +6,15 @@ import numpy as np
 
 from goalward.metrics.score import Interval, Score, no_interval
 from goalward.metrics.scores.card import CardRow
-from goalward.metrics.scores.rank_correlation import RankCorrelation
+from goalward.metrics.scores.rank_correlation import Correlation, RankCorrelation
 from goalward.metrics.uncertainty.intervals import over_seeds, over_seeds_and_episodes
-from goalward.metrics.uncertainty.weighing import Scale, Weighable, scores_by_run
+from goalward.metrics.uncertainty.weighing import Weighable, scores_by_run
 from goalward.rollouts.endings import FloatArray, IndexArray
 
 
 @dataclass(frozen=True, eq=False)
-class PearsonCorrelation:
-    """Pearson's correlation of predicted and true numbers over all frames together.
-
-    `predicted` is (runs, frames), `actual` and `episode` (frames,), `episode` counts from 0.
-    """
-
-    predicted: FloatArray
-    actual: FloatArray
-    episode: IndexArray
-
-    @property
-    def scale(self) -> Scale:
-        return "correlation"
-
-    @property
-    def strata(self) -> IndexArray:
-        return np.zeros(int(self.episode.max(initial=-1)) + 1, dtype=np.int64)
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        constant = (self.predicted == self.predicted[:, :1]).all(axis=1)
-        return tuple("all predictions are equal" if still else "" for still in constant)
+class PearsonCorrelation(Correlation):
+    """Pearson's correlation of predicted and true numbers over all frames together."""
 
     def weighed(self, weights: FloatArray) -> FloatArray:
         weight = weights[:, self.episode]
@@ -50,9 +30,6 @@ class PearsonCorrelation:
         return np.divide(
             both, np.sqrt(np.maximum(variance, 0.0)), where=variance > 0, out=np.zeros_like(both)
         )
-
-    def imagined(self) -> None:
-        return None
 
 
 def pearson(predicted: FloatArray, true: FloatArray, episode: IndexArray) -> CardRow:

@@ -10,7 +10,7 @@ from goalward.metrics.uncertainty.significance import (
     MethodTests,
     OverallTest,
     PairTest,
-    benjamini_hochberg,
+    adjusted_together,
 )
 from goalward.metrics.uncertainty.weighing import mean_by_episode
 from goalward.rollouts.endings import FloatArray
@@ -48,21 +48,5 @@ def paired_tests(
                 reason=found.reason,
             )
         )
-    adjusted = iter(benjamini_hochberg([t.p_value for t in tests if t.p_value is not None]))
-    pairs: list[PairTest] = []
-    for test in tests:
-        p_value = None if test.p_value is None else next(adjusted)
-        pairs.append(
-            PairTest(
-                test.first,
-                test.second,
-                test.difference,
-                test.statistic,
-                test.p_value,
-                p_value,
-                p_value is not None and p_value <= alpha,
-                test.reason,
-            )
-        )
     overall = OverallTest(None, None, "methods are compared in pairs, frame by frame")
-    return MethodTests(tuple(sizes), alpha, overall, tuple(pairs))
+    return MethodTests(tuple(sizes), alpha, overall, adjusted_together(tests, alpha))

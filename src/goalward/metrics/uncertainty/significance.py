@@ -3,7 +3,7 @@
 # pyright: standard
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -104,24 +104,21 @@ def method_tests(scores: Mapping[str, Sequence[float]], alpha: float = 0.05) -> 
     tests = [_welch(a, b, groups[a], groups[b]) for a, b in combinations(groups, 2)]
     asked = len(groups) > 2 and overall.p_value is not None
     passed = not asked or (overall.p_value is not None and overall.p_value <= alpha)
+    pairs = adjusted_together(tests, alpha)
+    if not passed:
+        pairs = tuple(replace(pair, differs=False) for pair in pairs)
+    return MethodTests(tuple(groups), alpha, overall, pairs)
+
+
+def adjusted_together(tests: Sequence[PairTest], alpha: float) -> tuple[PairTest, ...]:
+    """The tests with p values adjusted over all of them that have one, and what these say."""
     adjusted = iter(benjamini_hochberg([t.p_value for t in tests if t.p_value is not None]))
-    pairs: list[PairTest] = []
+    told: list[PairTest] = []
     for test in tests:
         p_value = None if test.p_value is None else next(adjusted)
-        differs = passed and p_value is not None and p_value <= alpha
-        pairs.append(
-            PairTest(
-                test.first,
-                test.second,
-                test.difference,
-                test.statistic,
-                test.p_value,
-                p_value,
-                differs,
-                test.reason,
-            )
-        )
-    return MethodTests(tuple(groups), alpha, overall, tuple(pairs))
+        differs = p_value is not None and p_value <= alpha
+        told.append(replace(test, adjusted=p_value, differs=differs))
+    return tuple(told)
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:

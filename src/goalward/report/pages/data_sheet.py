@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 
 from goalward.report.pages.numbers import number
+from goalward.report.words.blocks import plain_text
+from goalward.report.words.hindsight import hindsight_paragraph
+from goalward.report.words.summary import methods_words
 from goalward.rollouts.clocks import Clocks
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import FloatArray
@@ -33,6 +36,9 @@ def data_sheet(run: Run, rollouts: Rollouts | None = None) -> list[tuple[str, st
         "Judged by networks that never saw them": f"{held_out:,} of {counted(run.episodes)}",
         "Left out": _left_out(run),
         "A network sees": data.features or "features that were given",
+        "Methods" if len(run.scores.methods) > 1 else "Method": methods_words(run),
+        "Standard horizon": f"{run.scores.standard_horizon:,} steps",
+        "In hindsight": plain_text(hindsight_paragraph(run.hindsight).words),
     }
     return [(name, text) for name, text in facts.items() if text]
 

@@ -209,11 +209,8 @@ def _calibration(found: Calibration) -> dict[str, Any]:
             for one in found.bins
         ],
         "num_frames": found.num_frames,
-        "reason": found.brier.reason,
-        "brier": number(found.brier.value),
         "reliability": number(found.reliability.value),
-        "resolution": number(found.resolution.value),
-        "uncertainty": number(found.uncertainty.value),
+        "sharpness": number(found.sharpness),
     }
 
 

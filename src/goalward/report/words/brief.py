@@ -42,7 +42,10 @@ def _with_more_time(run: Run) -> str:
         case Saying.EXPECTED:
             return f"{expected}."
         case Saying.HINT:
-            return f"{expected}; a hint, no more."
+            return (
+                f"perhaps {percent(twice.rate.value)} succeed; a hint, no more, as these values "
+                "may be no better than guessing."
+            )
         case Saying.MEASURED:
             return (
                 f"{percent(answer.share.value)} of the time-outs succeed "

@@ -16,6 +16,7 @@ GLOSSARY: dict[str, dict[str, str]] = {
         "clock": "The steps that an episode is given. Every time-out has its own: its length.",
         "goal": "The first frame in which the task is done.",
         "task": "What the policy was told to do. A data set may have many.",
+        "policy": "What moves the robot: a program that says at every step what to do next.",
     },
     "The answer": {
         "success rate": "Successes out of all episodes.",
@@ -35,6 +36,8 @@ GLOSSARY: dict[str, dict[str, str]] = {
         "steps to go": "The same number, as the steps that are left until success.",
         "in hindsight": "What can be said of a frame knowing how its episode went on.",
         "chance": "How probable success is within so many steps from a frame.",
+        "standard horizon": "In so many steps the task is usually done: what nine of ten successes "
+        "needed, unless it was given. Fewer steps to go are near, more are far.",
         "method": "A way to learn values from episodes. The first method of a run speaks for the "
         "policy.",
         "network": "What learns: from pictures and states of frames to their values.",
@@ -61,7 +64,8 @@ GLOSSARY: dict[str, dict[str, str]] = {
         "calibration": "Whether chances are right: of the frames with a chance of 70 %, 70 % "
         "should succeed in time.",
         "reliability": "How far chances and what came of them are apart. Less is better.",
-        "sharpness": "How far chances are from saying the same of every frame. More is better.",
+        "sharpness": "How much chances differ from frame to frame; 0 says the same of every frame. "
+        "More is better, where they are right.",
         "Brier score": "The mean squared error of chances. Less is better; always saying the "
         "overall share is what it has to beat.",
         "truth": "What a frame is really worth: a simulator was put back into it and the policy "

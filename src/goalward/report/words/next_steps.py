@@ -12,6 +12,7 @@ from goalward.report.words.blocks import (
     spans,
     strong,
 )
+from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import counted
 from goalward.runs.next_steps import NextStep, StepKind
 from goalward.runs.run import Run
@@ -60,14 +61,27 @@ def _labels_words(step: NextStep, run: Run) -> Spans:
             strong(f"Look through all {counted(step.episodes)}"),
             ": with so few, one wrong label changes everything, and the values cannot find it.",
         )
-    is_one = len(step.episodes) == 1
+    if len(step.episodes) == 1:
+        return spans(
+            strong("Check the label"),
+            " of episode ",
+            em(step.episodes[0]),
+            _against_its_label(step, run),
+        )
     return spans(
-        strong(f"Check the {'label' if is_one else 'labels'} of {counted(step.episodes)}"),
-        ": what the values see there is the contrary of how "
-        f"{'it is' if is_one else 'they are'} labelled: ",
+        strong(f"Check the labels of {counted(step.episodes)}"),
+        ", which say the contrary of what the values see there: ",
         _named(step),
         ".",
     )
+
+
+def _against_its_label(step: NextStep, run: Run) -> str:
+    """What the label of a step's one episode says, and what the values see instead."""
+    outcome = next(one.outcome for one in run.episodes if one.id == step.episodes[0])
+    if outcome is Outcome.SUCCESS:
+        return ": it is labelled a success, but to the values it never came near the goal."
+    return f": it is labelled a {outcome.replace('_', '-')}, but to the values it looks done."
 
 
 def _late_words(run: Run) -> str:

@@ -47,8 +47,8 @@ def runs_document(runs: Mapping[str, Run]) -> Document:
         said = "all have the same success rate"
     answers: list[Block] = [
         paragraph(
-            strong(f"{len(runs)} runs: {said}"),
-            f"{rate_words(rates[best[0]])}.",
+            strong(f"{len(runs)} runs: {said}:"),
+            f" {rate_words(rates[best[0]])}.",
         ),
         *_trend_blocks(runs),
         paragraph(
@@ -128,7 +128,7 @@ def _more_time(run: Run) -> str:
         case Saying.EXPECTED:
             return f"about {percent(twice.rate.value)}"
         case Saying.HINT:
-            return f"about {percent(twice.rate.value)}, a hint"
+            return f"perhaps {percent(twice.rate.value)}, a hint"
         case Saying.MEASURED:
             return f"{percent(answer.share.value)} of time-outs, measured"
         case Saying.CANNOT_TELL:

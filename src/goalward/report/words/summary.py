@@ -1,6 +1,6 @@
 """The answer in words: how good the policy is, how sure that is, and what to look at first."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from goalward.looks import EVENT_LOOKS
 from goalward.metrics.scores.card import CardRow
@@ -139,15 +139,7 @@ def _trust_blocks(run: Run) -> list[Block]:
         paragraph(strong(trust_words(run.trust))),
         *([] if run.familiarity is None else [familiarity_paragraph(run.familiarity)]),
         paragraph("Scores of ", code(run.method), f" on {held_out} held out:"),
-        Bullets(
-            tuple(
-                spans(
-                    f"{kind.plain_name}: {row_words(card[name], kind)}; "
-                    f"{kind.meaning_with(scores.standard_horizon)}{_no_skill(kind)}"
-                )
-                for name, kind in scores_shown("summary").items()
-            )
-        ),
+        _score_bullets(card, scores.standard_horizon),
     ]
     if len(scores.methods) > 1:
         blocks.append(Paragraph(_comparison(run)))
@@ -165,6 +157,29 @@ def _trust_blocks(run: Run) -> list[Block]:
             )
         )
     return blocks
+
+
+def _score_bullets(card: Mapping[str, CardRow], horizon: int) -> Bullets:
+    """Scores with what they mean; those without a number in a line for each reason, at the end."""
+    shown = scores_shown("summary")
+    items = [
+        spans(
+            f"{kind.plain_name}: {row_words(card[name], kind)}; "
+            f"{kind.meaning_with(horizon)}{_no_skill(kind)}"
+        )
+        for name, kind in shown.items()
+        if card[name].over_seeds.mean.defined
+    ]
+    unknown: dict[str, list[str]] = {}
+    for name, kind in shown.items():
+        mean = card[name].over_seeds.mean
+        if not mean.defined:
+            unknown.setdefault(mean.reason, []).append(kind.plain_name)
+    items += [
+        spans(f"not defined here ({reason}): {', '.join(names)}")
+        for reason, names in unknown.items()
+    ]
+    return Bullets(tuple(items))
 
 
 def row_words(row: CardRow, kind: ScoreKind) -> str:
@@ -215,13 +230,20 @@ def _comparison(run: Run) -> Spans:
 # ---- how it was done ----------------------------------------------------------------------------
 
 
+def methods_words(run: Run) -> str:
+    """Which methods, and how often each was trained."""
+    scores = run.scores
+    each = " each" if len(scores.methods) > 1 else ""
+    return f"{', '.join(scores.methods)}, {counted(range(scores.num_seeds), 'seed')}{each}"
+
+
 def _method_blocks(run: Run) -> Sequence[Block]:
     scores, data = run.scores, run.settings.data
     features = data.features or "features that were given"
     blocks: list[Block] = [
         paragraph(
-            f"{counted(run.episodes)}, {run.values.num_frames:,} frames; {features}. Methods "
-            f"{', '.join(scores.methods)}, {counted(range(scores.num_seeds), 'seed')} each; "
+            f"{counted(run.episodes)}, {run.values.num_frames:,} frames; {features}. "
+            f"{'Method' if len(scores.methods) == 1 else 'Methods'}: {methods_words(run)}; "
             f"{counted(range(scores.num_held_out))} held out. The standard horizon is "
             f"{scores.standard_horizon} steps, the longest episode has {scores.time_limit}."
         ),

@@ -44,7 +44,8 @@ def time_out_blocks(run: Run) -> list[Block]:
     doubts = doubt_paragraphs(run)
     if not run.time_outs.saying.uses_values:
         return [first, *doubts]
-    return [first, *_curve_blocks(run), _late_block(run), *doubts]
+    curve = _curve_blocks(run) if run.time_outs.saying is Saying.EXPECTED else []
+    return [first, *curve, _late_block(run), *doubts]
 
 
 TWICE_TITLE = "With twice the time"
@@ -57,7 +58,7 @@ def more_time_words(run: Run) -> Spans:
         case Saying.EXPECTED:
             return spans(" ", _expected_words(run))
         case Saying.HINT:
-            return spans(" (a hint, no more) ", _expected_words(run))
+            return spans(" (a hint, no more) ", _hint_words(run))
         case Saying.MEASURED:
             return spans(
                 f" {percent(answer.share.value)} ({span_words(answer.share_interval)}) of the "
@@ -79,15 +80,34 @@ def needed_words(run: Run) -> str:
     )
 
 
-def _expected_words(run: Run) -> Spans:
+def _hint_words(run: Run) -> str:
+    """What weak values expect: no interval, which would claim that they are right."""
+    twice = run.scores.policy.more_time.twice
+    return (
+        f"perhaps {percent(twice.rate.value)} succeed: "
+        f"{_late_words(run, f'({percent(twice.share.value)})')}. No interval is given: these "
+        "values may be no better than guessing."
+    )
+
+
+def _late_words(run: Run, share: str) -> str:
+    """How many of the time-outs that is, and by how many of them it was judged."""
     policy = run.scores.policy
-    more, twice = policy.more_time, policy.more_time.twice
-    share = twice.share.value or 0.0
+    more = policy.more_time
     num_held_out = len(more.late)
     judged = ""
     if num_held_out < policy.num_time_out:
         were = "was" if num_held_out == 1 else "were"
         judged = f", judged by the {num_held_out} that {were} held out"
+    number = (more.twice.share.value or 0.0) * policy.num_time_out
+    return (
+        f"of the {policy.num_time_out} that timed out about {number:.0f} {share}, each given its "
+        f"own clock again{judged}"
+    )
+
+
+def _expected_words(run: Run) -> Spans:
+    more, twice = run.scores.policy.more_time, run.scores.policy.more_time.twice
     disagreeing = [
         spans(code(other.method), f" ({percent(other.share)})")
         for other in more.others
@@ -96,11 +116,10 @@ def _expected_words(run: Run) -> Spans:
     others = ()
     if disagreeing:
         others = (" Not so by ", listed(disagreeing), ": their share lies outside that interval.")
+    share = f"({percent(twice.share.value)}; {span_words(twice.share_interval)})"
     return spans(
         f"about {percent(twice.rate.value)} ({span_words(twice.rate_interval)}) are expected to "
-        f"succeed: of the {policy.num_time_out} that timed out about "
-        f"{share * policy.num_time_out:.0f} ({percent(share)}; "
-        f"{span_words(twice.share_interval)}), each given its own clock again{judged}.",
+        f"succeed: {_late_words(run, share)}.",
         *others,
     )
 

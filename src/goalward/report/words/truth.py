@@ -1,6 +1,7 @@
 """Which method is closest to the truth, and how sure that is, in words."""
 
-from goalward.metrics.truth.card import ClockEndTruth, TruthCard
+from goalward.metrics.truth.card import TruthCard
+from goalward.metrics.truth.clock_end import ClockEndTruth
 from goalward.metrics.truth.errors import TruthError
 from goalward.metrics.truth.known_frames import ALL
 from goalward.report.words.blocks import (
@@ -26,10 +27,11 @@ def truth_paragraphs(card: TruthCard) -> list[Paragraph]:
 def _measured(card: TruthCard) -> str:
     known = card.groups[ALL]
     return (
-        f"A simulator ran {shown_branches(card)} futures from each of {known.num_frames} frames of "
-        f"{known.num_episodes} held-out episodes, up to {card.cap} steps: their true value is the "
-        f"mean of 1 - 2 g^K, g = {card.discount:.4g}. Predicted steps are put on the same scale, "
-        "from -1 (there) to 1 (never)."
+        f"A simulator was put back into {known.num_frames} frames of {known.num_episodes} held-out "
+        f"episodes, and the policy ran on from each {shown_branches(card)} times, for up to "
+        f"{card.cap} steps. The true value of a frame is the mean over these futures, on the scale "
+        "of the values: -1 is at the goal, 1 is never (1 - 2 g^K with K steps to go, "
+        f"g = {card.discount:.4g})."
     )
 
 
@@ -38,7 +40,7 @@ def _closest(card: TruthCard) -> Spans:
     size = f"off by {_size(card.methods[best].by_group[ALL].value.absolute)} on average"
     noise = card.groups[ALL].noise.value
     if noise is not None:
-        size += f"; a perfect prediction would show {noise:.2f}, as the truth is sampled"
+        size += f"; a perfect prediction would show {noise:.2f}, as the futures are a sample"
     if not others:
         return spans("The values of ", code(best), f" are {size}.")
     told = spans(code(best), " is ", strong("closest to the truth"), f": its values are {size}.")
@@ -102,7 +104,7 @@ def bias_words(bias: TruthError, where: str) -> str:
     interval = bias.interval
     sure = interval.low is not None and interval.high is not None
     if sure and (interval.low or 0.0) <= 0 <= (interval.high or 0.0):
-        return f"neither too high nor too low for sure {where} ({mean:+.2f}; {_span(bias)})"
+        return f"neither clearly too high nor clearly too low {where} ({mean:+.2f}; {_span(bias)})"
     word = "too pessimistic" if mean > 0 else "too optimistic"
     return f"{word} {where} ({mean:+.2f}; {_span(bias)})"
 
@@ -115,8 +117,8 @@ def _chances(card: TruthCard) -> Spans:
     ]
     base = card.base_rate_brier.value or 0.0
     return spans(
-        f"Chances of success within {card.standard_horizon} steps, against single futures (Brier "
-        "score, less is better): ",
+        f"Chances of success within {card.standard_horizon} steps, against what these "
+        "futures came to (Brier score, less is better): ",
         listed(told),
         f"; always saying the share that succeeds {base:.3f}.",
     )

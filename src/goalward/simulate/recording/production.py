@@ -5,28 +5,23 @@ worker processes: an episode is a function of its seed, pictures are a function 
 and which episodes are taken is a function of their numbers and outcomes.
 """
 
-import csv
-import hashlib
-import importlib.metadata
 import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from goalward.checksums import sha256_of
 from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import LOCAL, executor_on
 from goalward.executors.local import LocalExecutor
 from goalward.executors.on_ray import RayExecutor
 from goalward.executors.piece import PiecesFailed
 from goalward.executors.shard import Shard
-from goalward.files import check_folder, written_whole
 from goalward.leftovers import sweep
+from goalward.simulate.recording.beginning import check_same, checked_versions, settings_of
 from goalward.simulate.recording.data_set import (
     Plan,
     SimulatedDataSet,
     SimulationSettings,
-    differences,
 )
 from goalward.simulate.recording.episode_jobs import (
     DescribeWorld,
@@ -37,17 +32,11 @@ from goalward.simulate.recording.episode_jobs import (
     simulator_of,
 )
 from goalward.simulate.recording.episode_video import PictureColours
-from goalward.simulate.recording.lerobot_writer import LeRobotWriter, video_key
+from goalward.simulate.recording.finishing import remove_leftovers, write_results
+from goalward.simulate.recording.lerobot_writer import video_key
 from goalward.simulate.recording.selection import chosen_numbers, most_attempts
 from goalward.simulate.recording.shares import ShareDone, at_work_in, has_enough
 from goalward.simulate.recording.trace import Trace
-from goalward.simulate.tasks import find_task
-
-# What the bytes of a data set may depend on.
-_PACKAGES = (
-    *("goalward", "mujoco", "robosuite", "metaworld"),
-    *("numpy", "scipy", "torch", "av", "pyarrow"),
-)
 
 OnProgress = Callable[[str, int, int], None]
 _Workers = LocalExecutor[Simulator] | RayExecutor[Simulator]
@@ -68,12 +57,12 @@ def simulate(
     `on_progress` hears of the phases "episodes" and "pictures".
     """
     if data_set.is_finished:
-        _check_same(data_set, plan)
+        check_same(data_set, plan)
         shutil.rmtree(data_set.attempts_folder, ignore_errors=True)
         return data_set.settings
-    versions = _checked_versions(data_set, plan)
+    versions = checked_versions(data_set, plan)
     with at_work_in(data_set, None):
-        _remove_leftovers(data_set)
+        remove_leftovers(data_set)
         with _workers(plan, data_set, num_workers, on) as workers:
             world, settings = _begun(workers, plan, data_set, versions)
             successes = _run_episodes(workers, plan, data_set, on_progress)
@@ -84,7 +73,7 @@ def simulate(
         # Numbers beyond the last one taken were run or not as workers had time.
         natural = [successes[number] for number in range(chosen[-1] + 1)]
         settings = replace(settings, natural_successes=sum(natural), natural_attempts=len(natural))
-        _write_results(data_set, settings, world, chosen, pictures)
+        write_results(data_set, settings, world, chosen, pictures)
     return settings
 
 
@@ -103,9 +92,9 @@ def simulate_shard(
     there: their pictures wait for that.
     """
     if data_set.is_finished:
-        _check_same(data_set, plan)
+        check_same(data_set, plan)
         return ShareDone(0, 0)
-    versions = _checked_versions(data_set, plan)
+    versions = checked_versions(data_set, plan)
     with at_work_in(data_set, shard):
         sweep(data_set.path, below=True)
         with _workers(plan, data_set, num_workers, on) as workers:
@@ -122,18 +111,6 @@ def simulate_shard(
 # ---------------------------------------------------------------- before the first episode
 
 
-def _checked_versions(data_set: SimulatedDataSet, plan: Plan) -> dict[str, str]:
-    """What the data set is made with, after a look at what is in its folder."""
-    versions = _versions()
-    if data_set.settings_file.is_file():
-        _check_same(data_set, plan)
-        _check_versions(data_set, versions)
-    else:
-        _check_nothing_there(data_set)
-    check_folder(data_set.simulation_folder)
-    return versions
-
-
 def _workers(plan: Plan, data_set: SimulatedDataSet, num_workers: int | None, on: str) -> _Workers:
     return executor_on(
         on,
@@ -148,67 +125,9 @@ def _begun(
     workers: _Workers, plan: Plan, data_set: SimulatedDataSet, versions: Mapping[str, str]
 ) -> tuple[WorldFacts, SimulationSettings]:
     world = next(facts for _, facts in workers.results(iter([DescribeWorld()])))
-    settings = _settings(plan, world, versions)
+    settings = settings_of(plan, world, versions)
     settings.write(data_set.settings_file)
     return world, settings
-
-
-def _check_same(data_set: SimulatedDataSet, plan: Plan) -> None:
-    different = differences(data_set.settings, plan)
-    if different:
-        raise GoalwardError(
-            f"{data_set.path}: holds a data set with other settings ({'; '.join(different)}): "
-            "give another folder, or the same settings"
-        )
-
-
-def _check_versions(data_set: SimulatedDataSet, versions: Mapping[str, str]) -> None:
-    there = data_set.settings
-    different = differences(there, replace(there, versions=versions))
-    if different:
-        raise GoalwardError(
-            f"{data_set.path}: was begun with other versions ({'; '.join(different)}): "
-            "finish it with those, or begin again in another folder"
-        )
-
-
-def _check_nothing_there(data_set: SimulatedDataSet) -> None:
-    if data_set.path.is_dir():
-        others = {path.name for path in data_set.path.iterdir()}
-        others -= {data_set.simulation_folder.name}
-        if others:
-            raise GoalwardError(
-                f"{data_set.path}: holds {sorted(others)[0]}, but no simulated data set: "
-                "give a new or an empty folder"
-            )
-
-
-def _versions() -> dict[str, str]:
-    versions: dict[str, str] = {}
-    for package in _PACKAGES:
-        try:
-            versions[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return versions
-
-
-def _remove_leftovers(data_set: SimulatedDataSet) -> None:
-    """Files that a killed process was about to write."""
-    for folder in ("data", "meta", "videos", data_set.simulation_folder.name):
-        for path in (data_set.path / folder).rglob(".*"):
-            if path.is_file() and path != data_set.lock_file:
-                path.unlink(missing_ok=True)
-
-
-def _settings(plan: Plan, world: WorldFacts, versions: Mapping[str, str]) -> SimulationSettings:
-    if world.fps % plan.every:
-        fitting = [str(every) for every in range(1, world.fps + 1) if world.fps % every == 0]
-        raise GoalwardError(
-            f"{argument('every', plan.every)} does not divide the {world.fps} steps per second of "
-            f"{plan.task}: choose one of {', '.join(fitting)}"
-        )
-    return SimulationSettings(**vars(plan), fps=world.fps // plan.every, versions=versions)
 
 
 # ---------------------------------------------------------------- episodes
@@ -328,59 +247,3 @@ def _draw(
         found[str(piece)] = colours
         on_progress("pictures", len(found), len(pieces))
     return [found[str(piece)] for piece in pieces]
-
-
-# ---------------------------------------------------------------- tables
-
-
-def _write_results(
-    data_set: SimulatedDataSet,
-    settings: SimulationSettings,
-    world: WorldFacts,
-    chosen: list[int],
-    pictures: Sequence[Mapping[str, PictureColours]],
-) -> None:
-    traces: list[Trace] = []
-    for episode_index, number in enumerate(chosen):
-        traces.append(Trace.read(data_set.attempt_file(number)))
-        with written_whole(data_set.trace_file(episode_index)) as temporary:
-            shutil.copyfile(data_set.attempt_file(number), temporary)
-    writer = LeRobotWriter(
-        data_set, world, find_task(settings.task).instruction, settings.fps, settings.size
-    )
-    writer.write_tables(traces, pictures)
-    _write_events(data_set, traces)
-    settings.write(data_set.settings_file)
-    info = writer.info(traces).encode()
-    _write_checksums(data_set, info)
-    with written_whole(data_set.info_file) as temporary:
-        temporary.write_bytes(info)
-    shutil.rmtree(data_set.attempts_folder)
-
-
-def _write_events(data_set: SimulatedDataSet, traces: list[Trace]) -> None:
-    with (
-        written_whole(data_set.events_file) as temporary,
-        temporary.open("w", encoding="utf-8", newline="") as file,
-    ):
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["episode_index", "frame_index", "event"])
-        for episode_index, trace in enumerate(traces):
-            rows.writerows([episode_index, frame, event] for frame, event in trace.events)
-
-
-def _write_checksums(data_set: SimulatedDataSet, info: bytes) -> None:
-    """Of every file but itself; info.json, which is written last, by what it will be."""
-    _remove_leftovers(data_set)
-    checksums = {data_set.info_file: hashlib.sha256(info).hexdigest()}
-    left_out = {data_set.checksums_file, data_set.lock_file}
-    for path in data_set.path.rglob("*"):
-        if path.is_file() and path not in left_out and data_set.attempts_folder not in path.parents:
-            checksums[path] = sha256_of(path)
-    lines = sorted(
-        (path.relative_to(data_set.path).as_posix(), checksums[path]) for path in checksums
-    )
-    with written_whole(data_set.checksums_file) as temporary:
-        temporary.write_text(
-            "".join(f"{checksum}  {name}\n" for name, checksum in lines), encoding="utf-8"
-        )

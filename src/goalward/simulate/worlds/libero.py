@@ -17,7 +17,7 @@ from goalward.simulate.extras import missing_extra
 from goalward.simulate.worlds.gl import choose_gl, keep_robosuite_from_egl
 from goalward.simulate.worlds.libero_assets import find_assets, keep_libero_from_asking, stand_ins
 from goalward.simulate.worlds.mujoco_state import read_state, settle, state_size, write_state
-from goalward.simulate.worlds.world import FloatArray, World
+from goalward.simulate.worlds.world import FloatArray, HandWorld
 
 LIBERO = (
     "make an environment of its own for LIBERO, then pip install --no-deps hf-libero==0.1.4 "
@@ -65,7 +65,7 @@ _NUM_FINGERS = 2
 _FIXTURE_POSE_SIZE = 7
 
 
-class LiberoWorld(World):
+class LiberoWorld(HandWorld):
     """LIBERO-Spatial: the black bowl next to the ramekin, its plate, and what stands around.
 
     Success is LIBERO's own, for `goal_steps` control steps in a row: a bowl that bounces across

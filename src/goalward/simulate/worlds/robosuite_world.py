@@ -10,7 +10,7 @@ import numpy as np
 from goalward.simulate.extras import ROBOSUITE, missing_extra
 from goalward.simulate.worlds.mujoco_module import mujoco
 from goalward.simulate.worlds.mujoco_state import read_state, settle, state_size, write_state
-from goalward.simulate.worlds.world import FloatArray, World
+from goalward.simulate.worlds.world import FloatArray, HandWorld
 
 # As it is imported, robosuite warns of what nothing here uses, and sets its own level.
 logging.disable(logging.WARNING)
@@ -28,7 +28,7 @@ _NUM_ARM_JOINTS = 7
 _NUM_FINGERS = 2
 
 
-class RobosuiteWorld(World):
+class RobosuiteWorld(HandWorld):
     """One robosuite environment, read from the simulator itself.
 
     robosuite's own observations cost half of its time and lag one physics step behind; nothing

@@ -69,3 +69,15 @@ class World(ABC):
     @abstractmethod
     def restore(self, snapshot: FloatArray) -> None:
         """Back to where the snapshot was taken."""
+
+
+class HandWorld(World):
+    """A world with a hand that a script moves towards targets, gripper straight down."""
+
+    @abstractmethod
+    def hand(self) -> FloatArray:
+        """Where the hand is, between its fingers."""
+
+    @abstractmethod
+    def hand_rotation(self) -> FloatArray:
+        """How it is turned, (3, 3)."""

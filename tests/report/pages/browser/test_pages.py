@@ -48,6 +48,8 @@ def test_an_answer_in_doubt_is_not_shown_as_sure(demo_report, open_report):
     page.click(".trust summary")
     assert "Take what the values of liveness say here as a hint" in page.inner_text(".trust")
     assert page.inner_text(".answer.doubted .tag") == "a hint"
+    assert page.inner_text(".answer.doubted .medium").startswith("perhaps ")
+    assert "interval" not in page.inner_text(".answer.doubted")
 
 
 def test_a_card_opens_the_player_at_its_frame(demo_report, open_report):

@@ -50,9 +50,7 @@ class ScoresMet:
     uneven: bool
 
 
-def scores_met(
-    meeting: Meeting, numbers: tuple[int, int], base: Base, level: float, known_order: bool
-) -> ScoresMet:
+def scores_met(meeting: Meeting, base: Base, level: float, known_order: bool) -> ScoresMet:
     """Means over the base of all policies if this pair met there, their difference and its test."""
     first, second = meeting.first, meeting.second
     paired = first.scores[meeting.together[:, 0]], second.scores[meeting.together[:, 1]]

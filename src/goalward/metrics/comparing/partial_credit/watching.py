@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from goalward.metrics.comparing.betting import Betting
 from goalward.metrics.comparing.partial_credit.mean_interval import checked_scores
 from goalward.metrics.uncertainty.proportions import ConfidenceLimits
 from goalward.rollouts.endings import FloatArray
@@ -24,35 +25,13 @@ _HALVINGS = 40
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreLooks:
+class ScoreLooks(Betting):
     """What one would have seen after every pair of rollouts.
 
-    `differences` (pairs,) are second minus first; `log_e_value` (pairs,) the logarithm of the
-    capital after each.
+    `differences` (pairs,) are second minus first.
     """
 
-    level: float
     differences: FloatArray
-    log_e_value: FloatArray
-
-    @property
-    def num_pairs(self) -> int:
-        return len(self.differences)
-
-    @property
-    def e_value(self) -> float:
-        """The capital now; 1 before the first pair, at most 1e300."""
-        return float(np.exp(min(self.log_e_value[-1], np.log(1e300)))) if self.num_pairs else 1.0
-
-    @property
-    def p_value(self) -> float:
-        """A p-value that allows for every look: 1 over the largest e-value so far."""
-        return float(np.exp(-max(0.0, self.log_e_value.max(initial=0.0))))
-
-    def settled_at(self, alpha: float) -> int | None:
-        """After how many pairs the e-value first reached 1 / alpha; None if it never did."""
-        reached = np.flatnonzero(self.log_e_value >= -np.log(alpha))
-        return int(reached[0]) + 1 if len(reached) else None
 
     def settled_for(self, alpha: float) -> float | None:
         """The mean difference at the look that settled it: its sign is the side it decided for."""
@@ -79,9 +58,9 @@ def score_looks(first: npt.ArrayLike, second: npt.ArrayLike, level: float = 0.95
     """
     num_pairs = min(np.size(first), np.size(second))
     if num_pairs == 0:
-        return ScoreLooks(level, np.zeros(0), np.zeros(0))
+        return ScoreLooks(level, log_e_value=np.zeros(0), differences=np.zeros(0))
     a, b = (checked_scores(np.asarray(scores)[:num_pairs]) for scores in (first, second))
-    return ScoreLooks(level, b - a, log_e_values(b - a))
+    return ScoreLooks(level, log_e_value=log_e_values(b - a), differences=b - a)
 
 
 def log_e_values(differences: FloatArray) -> FloatArray:

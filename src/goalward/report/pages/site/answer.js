@@ -124,7 +124,11 @@
   // One answer for each way of knowing it (metrics/time_out_answer.py).
   const SAYINGS = {
     expected: (found) => tile(TWICE, `about ${W.percent(found.more_time.value)}`, expected(found)),
-    hint: (found) => tile(TWICE, `about ${W.percent(found.more_time.value)}`, expected(found), "a hint"),
+    // No interval: it would claim that the values behind it are right.
+    hint: (found) => tile(TWICE, `perhaps ${W.percent(found.more_time.value)}`, [
+      note("succeed, each given its own clock again, by values that may be no better than guessing"),
+      verdicts(found),
+    ], "a hint"),
     measured: (found) => tile(TWICE, `${W.percent(found.share.value)} of time-outs`, [
       bar(found.share, "Time-outs that succeed with their clock again"),
       note(`succeed, as measured in a simulator that gave each its own clock again; ${W.interval(found.share)}`),

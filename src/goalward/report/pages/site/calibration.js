@@ -16,19 +16,23 @@
     }
     return build("div.calibration", {}, [
       goalward.charts.figure(name, 330,
-        `Chance of success within ${horizon} steps against the share that did: on the dashed line is right, under it too hopeful. The number at a dot: frames it stands for; its bar: the 95 % interval.${others}`,
+        `Chance of success within ${horizon} steps against the share that did, of the ${W.counted(told[0].calibration.num_frames, "frame")} with so many steps left on the longest clock: on the dashed line is right, under it too hopeful. The number at a dot: frames it stands for; its bar: the 95 % interval.${others}`,
         () => draw(told)),
-      ...told.slice(0, 1).map(inNumbers),
+      ...told.slice(0, 1).map((method) => inNumbers(method, horizon)),
     ]);
   }
 
-  // Reliability and sharpness in words; less of the first and more of the second is better.
-  function inNumbers({ name: method, calibration: found }) {
+  // Reliability and sharpness in words; less of the first and more of the second is better. The Brier
+  // score is that of the table, over all frames: two of them would be one too many.
+  function inNumbers({ name: method, calibration: found, scores }, horizon) {
     if (!W.known(found.reliability)) return null;
+    const { brier, brier_of_base_rate: base } = scores;
     return build("dl.calibration-numbers", {}, [
-      pair("Off by", points(Math.sqrt(found.reliability)), `reliability: what ${method} says and what comes differ by so much (root mean square over the dots)`),
-      pair("Sharp by", points(Math.sqrt(found.resolution)), "sharpness: how far the shares that came lie from the overall share; 0 is who says the same everywhere"),
-      pair("Brier score", `${W.fixed(found.brier, 3)}; always saying the overall share ${W.fixed(found.uncertainty, 3)}`, "mean squared error of the chance; less is better"),
+      pair("Off by", points(Math.sqrt(found.reliability)), `reliability: what ${method} says and what comes differ by so much (root mean square over the dots); less is better`),
+      pair("Sharp by", points(found.sharpness), "sharpness: how much the chances differ from frame to frame (their standard deviation); 0 is who says the same of every frame"),
+      W.known(brier.value)
+        ? pair("Brier score", `${W.fixed(brier.value, 2)}; always saying the overall share ${W.fixed(base.value, 2)}`, `mean squared error of the chance of success within ${horizon} steps, over all frames; less is better`)
+        : [],
     ].flat());
   }
 

@@ -24,6 +24,9 @@
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const colour = ({ colours }) => colours[window.goalwardTheme.isDark() ? "dark" : "light"];
 
+  // Bars are pale with a line around them, so that error bars are seen upon them.
+  const bar = (shown) => ({ color: `${shown}80`, line: { color: shown, width: 1.5 } });
+
   function layout(extra, height) {
     const axis = { gridcolor: css("--line"), zerolinecolor: css("--line-strong"), linecolor: css("--line-strong"), fixedrange: true, automargin: true };
     const titled = (title) => (title ? { title: { ...title, font: { size: 12.5 }, standoff: 8 } } : {});
@@ -82,5 +85,5 @@
   window.addEventListener("beforeprint", shrinkAll);
   window.addEventListener("afterprint", () => library && drawAll());
 
-  goalward.charts = { figure, plain, css, colour, drawAll };
+  goalward.charts = { figure, plain, css, colour, bar, drawAll };
 })();

@@ -1,7 +1,7 @@
 // The end of the front page: warnings, and how all of it was computed.
 "use strict";
 (function () {
-  const { build, icon, named } = goalward;
+  const { build, icon } = goalward;
   const W = goalward.words;
 
   function warnings(list) {
@@ -17,14 +17,13 @@
     ]);
   }
 
-  function computed(policyBlocks, blocks) {
+  function computed(policyBlocks) {
     const front = goalward.run.front;
     const command = front.made_by.command || "";
     const versions = Object.entries(front.made_by).filter(([name]) => name !== "command");
     return goalward.overview.panel("The data, and how it was computed", [
       warnings(front.warnings),
       dataSheet(front.data_sheet),
-      build("div.prose", {}, W.blocks(blocks)),
       command
         ? build("div.command", {}, [build("code", { text: command }), goalward.copyButton(command, "Command")])
         : null,
@@ -44,7 +43,7 @@
 
   // What the rollouts are: a sheet of facts.
   function dataSheet(facts) {
-    return build("dl.data-sheet", {}, facts.flatMap(([name, text]) => [build("dt", { text: name }), build("dd", {}, named(text))]));
+    return build("dl.data-sheet", {}, facts.flatMap(([name, text]) => [build("dt", { text: name }), build("dd", {}, build("bdi", { text }))]));
   }
 
   function cite(text) {

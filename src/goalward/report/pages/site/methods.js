@@ -89,16 +89,18 @@
         y: scores.map((s) => s.value),
         text: scores.map((s) => (s.better_than && s.better_than.length ? `<br>better than ${plain(s.better_than.join(", "))}` : "")),
         textposition: "none",
-        error_y: { type: "data", array: scores.map((s) => s.sd || 0), color: css("--text-soft"), thickness: 1.4, width: 3, visible: scores.some((s) => s.sd) },
-        marker: { color: colour(method) },
+        error_y: { type: "data", array: scores.map((s) => s.sd || 0), color: css("--text"), thickness: 1.4, width: 3, visible: scores.some((s) => s.sd) },
+        marker: goalward.charts.bar(colour(method)),
         customdata: main.map((score) => plain(score.plain)),
         hovertemplate: `${plain(method.name)}, %{customdata}: %{y:.0%}%{text}<extra></extra>`,
       };
     });
     const shapes = main.flatMap((score, i) => (W.known(score.no_skill)
       ? [{ type: "line", x0: i - 0.45, x1: i + 0.45, y0: score.no_skill, y1: score.no_skill, line: { color: css("--text"), width: 1.6, dash: "dash" } }] : []));
-    const annotations = shapes.slice(0, 1).map(({ x1, y0 }) => ({ x: x1, y: y0, text: "no skill", showarrow: false, xanchor: "right", yanchor: "bottom", yshift: 3, borderpad: 2, bgcolor: css("--panel"), font: { size: 11.5, color: css("--text-soft") } }));
+    // Right of the last line, where no bar is under it.
+    const annotations = shapes.slice(-1).map(({ x1, y0 }) => ({ x: x1, y: y0, text: "no skill", showarrow: false, xanchor: "left", xshift: 3, font: { size: 11.5, color: css("--text-soft") } }));
     return [traces, {
+      margin: { l: 48, r: 52, t: 8, b: 40 },
       barmode: "group", bargap: 0.2, shapes, annotations, showlegend: traces.length > 1,
       yaxis: { range: [0, 1.05], tickvals: [0, 0.25, 0.5, 0.75, 1], tickformat: ".0%" }, xaxis: { gridcolor: "rgba(0,0,0,0)" },
     }];

@@ -3,7 +3,8 @@
 (function () {
   const { build, icon, named } = goalward;
   const W = goalward.words;
-  // Sections of the summary that have a place of their own on this page.
+  // Sections of the summary that have a place of their own on this page; the sheet of the data says
+  // how it was done.
   const PLACED = ["policy", "next", "tasks", "watch", "trust", "truth", "done"];
 
   function show(place) {
@@ -17,7 +18,7 @@
       goalward.methods(sectionOf(front, "trust").blocks),
       goalward.truth(sectionOf(front, "truth")),
       ...others.map((section) => panel(section.title, W.blocks(section.blocks))),
-      goalward.computed(sectionOf(front, "policy").blocks, sectionOf(front, "done").blocks),
+      goalward.computed(sectionOf(front, "policy").blocks),
     ]);
   }
 

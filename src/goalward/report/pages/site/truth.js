@@ -16,7 +16,7 @@
         scatter("What is said in hindsight, and the truth", "hindsight", "The same for the value that knows how the recording went on."),
       ] : []),
       build("div.truth-errors", {}, goalward.charts.figure("Mean error of the values", 300,
-        "Lower is better. Bars: how far values are from the true ones; error bars: 95 % intervals; grey: what a perfect prediction would show, as the truth is sampled.",
+        "Lower is better. Bars: how far values are from the true ones; error bars: 95 % intervals; grey: what a perfect prediction would show, as the futures are a sample.",
         drawErrors)),
       goalward.overview.inWords(section.blocks),
     ]);
@@ -48,9 +48,9 @@
     const names = groups.map(({ name }) => GROUPS[name]);
     const traces = methods.map((one) => ({
       type: "bar", name: plain(one.name), x: names, y: one.errors.map((e) => e.value),
-      error_y: { type: "data", symmetric: false, color: css("--text-soft"), thickness: 1.4, width: 3,
+      error_y: { type: "data", symmetric: false, color: css("--text"), thickness: 1.4, width: 3,
         array: one.errors.map((e) => (W.known(e.high) ? e.high - e.value : 0)), arrayminus: one.errors.map((e) => (W.known(e.low) ? e.value - e.low : 0)) },
-      marker: { color: colour(goalward.run.front.methods.find((m) => m.name === one.name)) },
+      marker: goalward.charts.bar(colour(goalward.run.front.methods.find((m) => m.name === one.name))),
       hovertemplate: `${plain(one.name)}, %{x}: off by %{y:.2f}<extra></extra>`,
     }));
     const shapes = groups.map((group, i) => ({ type: "rect", layer: "above", x0: i - 0.42, x1: i + 0.42, y0: 0, y1: group.noise || 0, fillcolor: css("--text-faint"), opacity: 0.35, line: { width: 0 } }));
