@@ -13,6 +13,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 ROOT = Path(__file__).parent.parent
 BESIDE_DOCS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENCES.md", "CITATION.cff")
 ADDRESSES = {"README.md": "index.html", "CITATION.cff": "CITATION.cff"}
+HISTORY = ("docs/log.md", "CHANGELOG.md")
 SHOWN_OF_STUDIES = (".md", ".jpg", ".png", ".svg")
 
 
@@ -28,6 +29,18 @@ def on_files(files: Files, config: Any) -> Files:
         if path.suffix in SHOWN_OF_STUDIES:
             files.append(_shown(path.relative_to(ROOT).as_posix(), None, config))
     return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """The front page is alone in its menu, which is left out; search finds guides first."""
+    if page.file.src_uri == "README.md":
+        page.meta["hide"] = ["navigation"]
+    if page.file.src_uri in HISTORY:
+        # Search counts a word in a heading a thousand times.
+        page.meta["search"] = {"boost": 0.001}
+    if "/results/" in page.file.src_uri:
+        page.meta["search"] = {"exclude": True}
+    return markdown
 
 
 def on_page_content(html: str, **_: Any) -> str:

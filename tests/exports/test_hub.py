@@ -77,6 +77,7 @@ def test_the_card_states_data_scores_and_limits(run, tmp_path):
     assert "8 success, 8 time-out, 0 failure" in text
     assert "## Limits" in text
     assert f"--values hub:{NAME}" in text
+    assert "report/index.html" not in text
     _, head, _ = (tmp_path / "values" / "README.md").read_text().split("---\n", 2)
     for config in yaml.safe_load(head)["configs"]:
         assert (tmp_path / "values" / config["data_files"]).is_file()
@@ -138,6 +139,9 @@ def test_a_token_that_may_not_write_and_a_run_that_is_not_there(run, hub, monkey
 def test_a_folder_of_somebody_else_is_not_replaced(run, tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "thesis.tex").write_text("years")
-    with pytest.raises(GoalwardError, match="is no parcel of ours"):
-        push(run, NAME, to=tmp_path)
-    assert (tmp_path / "model" / "thesis.tex").read_text() == "years"
+    for readme in (None, "# My models\n", "---\ntags: [robotics]\n---\n# goalward beside mine\n"):
+        if readme is not None:
+            (tmp_path / "model" / "README.md").write_text(readme)
+        with pytest.raises(GoalwardError, match="is no parcel of ours"):
+            push(run, NAME, to=tmp_path)
+        assert (tmp_path / "model" / "thesis.tex").read_text() == "years"

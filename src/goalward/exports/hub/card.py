@@ -23,31 +23,41 @@ configs:
 """
 _LIMITS = """## Limits
 
-- The values are those of the policy they were learned from. For another policy they say where its
-  episodes go wrong, and not what it would do with more time.
+- The values speak of the policy they were learned from. For another policy they can say where its
+  episodes go wrong, but not what it would do with more time.
 - They hold for frames that look like those learned from: the same cameras, scene and task, embedded
   in the same way.
 - Scores come from episodes that the networks never saw, of the same recordings. Where no truth
-  is named, none is known: agreement with labels is all that was measured.
+  is named below, none is known: agreement with labels is all that was measured.
 - Values are optimistic on the episodes they were learned from.
 """
 
 
-def model_card(run: Run, name: str) -> str:
+def is_card(text: str) -> bool:
+    """Whether it was written here: a folder with any other README is somebody else's.
+
+    >>> is_card(_MODEL_HEAD + "# lab/pick"), is_card("# My models")
+    (True, False)
+    """
+    return text.startswith("---\n") and "tags: [goalward," in text.partition("\n---")[0]
+
+
+def model_card(run: Run, name: str, *, has_report: bool = True) -> str:
     """Data, scores with intervals, truth where known, limits, and how to use it."""
     made_by = run.settings.made_by
+    report = "`report/index.html` shows in a browser what is said below. " if has_report else ""
     return "\n".join(
         [
             _MODEL_HEAD,
             f"# {name}",
             "",
-            "How many steps from success a robot's policy is, for every frame of its rollouts: "
-            f"value functions learned by goalward {made_by.goalward}.",
+            "Value functions of a robot's policy, learned from its recorded rollouts by goalward "
+            f"{made_by.goalward}. For every frame they say how many steps from success the policy "
+            "is: a value of -1 is at the goal, 1 is never. To judge rollouts of yours by them:",
             "",
             f"    {command_line('evaluate', 'my_rollouts', out='run', values=f'hub:{name}')}",
             "",
-            "`report/index.html` shows all of it in a browser. "
-            f"Values of every frame: the data set {name}-values.",
+            f"{report}The values of every frame are in the data set {name}-values.",
             "",
             "## Data",
             "",
@@ -67,11 +77,16 @@ def dataset_card(run: Run, name: str) -> str:
             _DATASET_HEAD,
             f"# {name}-values",
             "",
-            f"Values of every frame of rollouts of *{run.policy}*, by the networks of {name}. "
-            "`values.parquet`: a row per method, seed and frame; `value` is -1 at the goal and 1 "
-            "for never, `hindsight_value` knows how the episode went on. `chances.parquet`: the "
-            "chance of success within so many steps. `episodes.csv`, `events.csv`: outcomes; "
-            "setbacks, recoveries, stalls.",
+            f"How near to success the policy *{run.policy}* is in every frame of its rollouts, by "
+            f"the networks of {name}.",
+            "",
+            "- `values.parquet`: a row per method, seed and frame. `value` is -1 at the goal and 1 "
+            "for never; `hindsight_value` is the same, knowing how the episode went on.",
+            "- `chances.parquet`: the chance of success within so many steps of every frame.",
+            "- `episodes.csv`: the episodes and how they ended.",
+            "- `events.csv`: setbacks, recoveries and stalls in them.",
+            "",
+            "## Data",
             "",
             _data(run),
             "",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goalward.errors import GoalwardError
-from goalward.exports.hub.card import dataset_card, model_card
+from goalward.exports.hub.card import dataset_card, is_card, model_card
 from goalward.files import write_text
 from goalward.runs.making.values_of_run import check_networks
 from goalward.runs.run import Run
@@ -29,13 +29,13 @@ def write_parcel(run: Run, name: str, folder: Path, *, report: bool = True) -> P
     check_networks(run.folder)
     model, values = folder / "model", folder / "values"
     for there in (model, values):
-        if there.exists() and not (there / CARD).is_file():
+        if there.exists() and not _is_parcel(there):
             raise GoalwardError(
                 f"{there}: is there and is no parcel of ours; choose another folder"
             )
         shutil.rmtree(there, ignore_errors=True)
     shutil.copytree(run.folder.path, model, ignore=shutil.ignore_patterns(*_STAYS))
-    write_text(model / CARD, model_card(run, name))
+    write_text(model / CARD, model_card(run, name, has_report=report))
     values.mkdir(parents=True)
     for file in (run.folder.values, run.folder.chances, run.folder.episodes, run.folder.events):
         shutil.copyfile(file, values / file.name)
@@ -44,3 +44,9 @@ def write_parcel(run: Run, name: str, folder: Path, *, report: bool = True) -> P
     if report:
         run.report(model / "report", videos=False)
     return Parcel(model, values)
+
+
+def _is_parcel(folder: Path) -> bool:
+    """Many folders have a README: only one with a card of ours is replaced."""
+    card = folder / CARD
+    return card.is_file() and is_card(card.read_text(errors="replace"))
