@@ -17,6 +17,7 @@ from attacks.kills import COMMANDS as KILLED
 from attacks.kills import data_at
 from attacks.known import Known
 from attacks.processes import Ended, checked, command, in_fork
+from attacks.read_back import fetched, monitored, opened
 from attacks.results import Outcome, Tried
 from attacks.small_files import (
     DAMAGES,
@@ -39,17 +40,6 @@ _SIMULATE = tuple(part for part in KILLED["simulate"] if part not in ("--out", "
 _TRUTH = ("truth", "sim", "--frames", "6", "--rollouts", "8", "--workers", "1")
 
 
-def _opened() -> None:
-    """All that `open_run` gives, as text."""
-    import goalward
-
-    run = goalward.open_run("run")
-    print(run.settings, run.episodes, run.events, run.results)
-    for table in (run.values, run.chances):
-        for name, column in vars(table).items():
-            print(name, column.tolist() if isinstance(column, np.ndarray) else column)
-
-
 VERBS: dict[str, Sequence[str] | Callable[[], None]] = {
     "evaluate": ("evaluate", "features.npz", "--out", "run", *_EVALUATE),
     "predict": ("predict", "run", "features.npz", "--out", "predicted.parquet"),
@@ -64,12 +54,18 @@ VERBS: dict[str, Sequence[str] | Callable[[], None]] = {
         *("evaluate", "features_b.npz", "--out", "other", "--values", "run"),
         *("--device", "cpu", "--no-report"),
     ),
-    "open_run": _opened,
+    "open_run": opened,
     "evaluate, going on": ("evaluate", "features.npz", "--out", "half", *_EVALUATE),
     "fit": ("fit", "features.npz", "--out", "fit", *_FIT),
     "fit, going on": ("fit", "features.npz", "--out", "fit_half", *_FIT),
     "predict by fit": ("predict", "fit", "features.npz", "--out", "predicted.parquet"),
     "embed": KILLED["embed"],
+    "embed in 8 bits": (
+        *("embed", "data", *SMALL_ENCODER, "--device", "cpu", "--precision", "int8"),
+        *("--cache", "cache_8", "--out", "embedded_8.npz"),
+    ),
+    "monitor": monitored,
+    "read from a store": fetched,
     "evaluate embedded": ("evaluate", "embedded.npz", "--out", "run_c", *_EVALUATE),
     "simulate, going on": (*_SIMULATE, "--out", "sim_half"),
     "simulate, nearly done": (*_SIMULATE, "--out", "sim_late"),
@@ -115,6 +111,9 @@ TARGETS = {
     "fit": Target("fit/*", ("predict by fit", "fit"), ("fit/", "fit_half/")),
     "half-trained fit": Target("fit_half/*", ("fit, going on",), ("fit_half/", "fit/")),
     "embedding cache": Target("cache/**/*", ("embed",)),
+    "encoder in 8 bits": Target("cache_8/**/*", ("embed in 8 bits",)),
+    "monitor": Target("monitor/*", ("monitor",)),
+    "files of a store": Target("stores/**/*", ("read from a store",)),
     "feature file": Target("embedded.npz", ("evaluate embedded",)),
     "simulated data set": Target("sim/[dmv]*/**/*", ("inspect", "truth", "evaluate with truth")),
     "half-simulated, pictures": Target(
@@ -214,9 +213,15 @@ def _make_home(place: Path) -> None:
         KILLED["embed"],
         ("evaluate", "data", "--out", "run_of_data", *SMALL_ENCODER, *_EVALUATE),
         VERBS["export in place"],
+        VERBS["embed in 8 bits"],
+        ("export", "run", "--to", "onnx", "--out", "monitor"),
     ):
         assert not callable(arguments)
         checked(command(arguments, place), " ".join(arguments))
+    checked(in_fork(fetched, place), "read from a store")
+    # Without embeddings the network that makes them is needed again.
+    for path in (place / "cache_8").rglob("*.safetensors"):
+        path.unlink()
     for verb, progress in (
         ("evaluate, going on", place / "half/networks/progress.safetensors"),
         ("fit, going on", place / "fit_half/progress.safetensors"),

@@ -10,13 +10,13 @@ import hashlib
 import json
 import mmap
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from goalward.errors import GoalwardError
-from goalward.files import check_regular, written_whole
+from goalward.files import check_regular, write_text, written_whole
 
 CHECKSUM_KEY = "checksum"
 _MARK = b"goalward-sha256:"
@@ -59,10 +59,11 @@ def written_with_checksum(path: Path) -> Generator[Path]:
             file.write(checksum)
 
 
-def check(path: Path) -> bool:
+def check(path: Path, *, always_carried: bool = False) -> bool:
     """An error if a file is not as it was written; false if it carries no checksum.
 
-    Versions before 0.2.0 wrote none.
+    Versions before 0.2.0 wrote none. `always_carried`: of files that they did not write, one
+    without a checksum has lost it.
     """
     check_regular(path)
     try:
@@ -74,6 +75,8 @@ def check(path: Path) -> bool:
                 if start is None:
                     if _HALF_A_MARK.search(content):
                         raise DamagedFile(path, "its checksum itself is damaged")
+                    if always_carried:
+                        raise DamagedFile(path, "it carries no checksum")
                     return False
                 if content[start : start + len(_BLANK)] != _checksum(content, start):
                     raise DamagedFile(path)
@@ -130,6 +133,12 @@ def noted_checksums(path: Path) -> dict[str, str]:
     return {name: checksum for checksum, name in pairs}
 
 
+def write_checksums(path: Path, files: Iterable[Path]) -> None:
+    """Such a list of files beside it."""
+    lines = [f"{sha256_of(file)}  {file.name}\n" for file in sorted(files)]
+    write_text(path, "".join(lines))
+
+
 def write_json_with_checksum(path: Path, content: Mapping[str, Any]) -> None:
     """A table of names and values as JSON that carries its checksum."""
     with written_with_checksum(path) as temporary:
@@ -137,8 +146,10 @@ def write_json_with_checksum(path: Path, content: Mapping[str, Any]) -> None:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def read_json_with_checksum(path: Path) -> dict[str, Any]:
+def read_json_with_checksum(path: Path, *, always_carried: bool = False) -> dict[str, Any]:
     """What `write_json_with_checksum` wrote, or a version that wrote no checksums.
+
+    `always_carried`: no version did without.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "notes.json"
@@ -151,7 +162,7 @@ def read_json_with_checksum(path: Path) -> dict[str, Any]:
     ...
     goalward.checksums.DamagedFile: ...notes.json: was changed or damaged since it was written (...)
     """
-    check(path)
+    check(path, always_carried=always_carried)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

@@ -77,8 +77,9 @@ def put(folder: Path, kind: str) -> str:
 def forget_all(stores: Path) -> None:
     """As on another machine: nothing was fetched, and nobody was told anything."""
     from goalward.rollouts.video import reading
-    from goalward.stores import objects
+    from goalward.stores import fetching, objects
 
     shutil.rmtree(stores, ignore_errors=True)
     objects._noted.clear()
     reading._noted.clear()
+    fetching._compared.clear()

@@ -60,7 +60,9 @@ def test_a_label_that_somebody_marked_as_wrong_comes_first(tmp_path):
     keep_note(run.folder.notes, "5", EpisodeNote("slips", ("dropped",), wrong_label=True))
     keep_note(run.folder.notes, "6", EpisodeNote("nice"))
     keep_note(run.folder.notes, "no such episode", EpisodeNote(wrong_label=True))
-    found = goalward.audit(run, progress=False).findings
+    audit = goalward.audit(run, progress=False)
+    assert any("passed over: no such episode (notes.json)" in text for text in audit.unchecked)
+    found = audit.findings
     assert (found[0].episode, found[0].kind, found[0].sure) == ("5", FindingKind.MARKED, 1.0)
     assert found[0].suggested is Outcome.TIME_OUT
     assert [one.episode for one in found if one.kind is FindingKind.MARKED] == ["5"]

@@ -33,7 +33,7 @@ def test_what_is_longer_than_a_note_is_cut():
     "text",
     [
         *("", "[]", "{", '{"a": 1}', '{"a": {"tags": "b"}}', '{"a": {"note": 1}}', '{"a": null}'),
-        *('{"a": {"wrong_label": "yes"}}', "[" * 100_000),
+        *('{"a": {"wrong_label": "yes"}}', '{"a": {"wrong_lagel": true}}', "[" * 100_000),
     ],
 )
 def test_a_file_that_is_no_notes_is_named_and_kept(tmp_path, text):

@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,11 @@ import pytest
 from goalward import from_arrays
 from goalward.errors import GoalwardError
 from goalward.training import fit_pieces
-from goalward.training.checkpoint import fingerprint
 from goalward.training.fit import train
 from goalward.training.fit_pieces import PIECES, independent_parts, train_on
 from goalward.training.frames import training_frames
-from goalward.training.frames_file import read_frames, write_frames
+from goalward.training.frames_file import holds, read_frames, write_frames
+from goalward.training.origin import fingerprint
 from goalward.training.presets import hyperparameters
 from goalward.values.fit import asked_runs, fit
 from ray_cluster import lose_a_node, needs_ray, two_nodes
@@ -100,6 +101,22 @@ def test_frames_come_back_from_their_file(problem, tmp_path):
     assert np.array_equal(found.endings.failures, frames.endings.failures)
 
 
+def test_a_file_of_frames_that_was_damaged_is_written_again(problem, tmp_path):
+    frames, _, _ = problem
+    path = tmp_path / "frames.npz"
+    assert not holds(path, frames)
+    write_frames(path, frames)
+    assert holds(path, frames)
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 3] ^= 1
+    for content in (flipped, whole[: len(whole) // 2], b"", bytes(len(whole))):
+        path.write_bytes(content)
+        assert not holds(path, frames)
+    write_frames(path, replace(frames, features=frames.features + 1))
+    assert not holds(path, frames)
+
+
 def options(folder):
     return {
         "device": "cpu",
@@ -143,6 +160,8 @@ def test_a_driver_that_died_goes_on_with_the_pieces_that_are_there(
     (folder,) = (tmp_path / PIECES).iterdir()
     before = {path: path.stat().st_mtime_ns for path in folder.glob("part-*/nets-*")}
     assert len(before) >= 3
+    # Workers that are started now would not read what lies there.
+    (folder / "frames.npz").write_bytes(b"damaged")
     kept = {}
     monkeypatch.setattr(shutil, "rmtree", lambda path, **_: kept.update(_times(folder)))
     assert_same(train_on("local", frames, runs, numbers, **options(tmp_path)), wanted)

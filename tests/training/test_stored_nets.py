@@ -10,7 +10,6 @@ from safetensors.torch import save_file
 import goalward
 from goalward.training.checkpoint import (
     Checkpoint,
-    fingerprint,
     nets_path,
     read_nets,
     runs_as_json,
@@ -19,6 +18,7 @@ from goalward.training.checkpoint import (
 )
 from goalward.training.frames import training_frames
 from goalward.training.nets import LossLog, Nets
+from goalward.training.origin import fingerprint
 from goalward.training.runs import NetRun
 from goalward.training.stages import BOOTSTRAP, MC, SPARSE, STAGES
 from goalward.training.tensor_file import read_tensors, write_tensors
@@ -192,9 +192,10 @@ def origin(numbers):
     return fingerprint(made(), numbers, [(RUN,)])
 
 
-def test_a_fingerprint_is_a_text_of_32_digits(origin, numbers):
-    assert len(origin) == 32
-    assert int(origin, 16) >= 0
+def test_a_fingerprint_is_32_digits_and_a_checksum(origin, numbers):
+    digest, checksum = origin.split("-")
+    assert (len(digest), len(checksum)) == (32, 8)
+    assert int(digest, 16) >= 0
     assert fingerprint(made(), numbers, [(RUN,)]) == origin
 
 
@@ -203,9 +204,44 @@ def test_the_first_and_the_last_frame_are_always_looked_at(origin, numbers, chan
     assert fingerprint(made(change), numbers, [(RUN,)]) != origin
 
 
-def test_of_2100_frames_997_are_looked_at(origin, numbers):
-    changed = [fingerprint(made((0, frame)), numbers, [(RUN,)]) != origin for frame in range(0, 60)]
-    assert sum(changed) == pytest.approx(60 * 997 / 2100, abs=1)
+def test_every_frame_counts(origin, numbers):
+    changed = [fingerprint(made((0, frame)), numbers, [(RUN,)]) for frame in range(0, 60)]
+    assert all(one != origin for one in changed)
+    # Of version 0.1.0, which looked at 997 of these 2100 frames, networks are still read.
+    known = [one.split("-")[0] != origin.split("-")[0] for one in changed]
+    assert sum(known) == pytest.approx(60 * 997 / 2100, abs=1)
+
+
+def test_networks_without_a_checksum_of_all_features_are_read(tmp_path, origin):
+    for noted, is_read in (
+        (origin, True),
+        (origin.split("-")[0], True),
+        (f"{origin[:-1]}x", False),
+        ("", False),
+    ):
+        write_nets(nets_path(tmp_path, 0), replace(NETS, fingerprint=noted))
+        checkpoint = Checkpoint(tmp_path, origin, STAGES)
+        assert (checkpoint.finished(0) is not None) == is_read
+        replace(checkpoint, fingerprint=noted).save_progress(0, {"step": torch.ones(1)})
+        assert (checkpoint.progress(0) is not None) == is_read
+        assert checkpoint.progress(1) is None
+
+
+def test_a_fit_of_other_frames_trains_again(tmp_path, origin):
+    """Into the folder of one whose features differ in a single frame of 1200."""
+    ramp, still = np.linspace(0, 1, 600)[:, None], np.zeros((600, 1))
+    moved = ramp.copy()
+    moved[401] = 9.0
+    rollouts = [
+        goalward.from_arrays([success, still], success=[True, False]) for success in (ramp, moved)
+    ]
+    numbers = {"seeds": 1, "width": 4, "num_layers": 2, "num_steps": 4, "batch_size": 8}
+    first, other = [
+        goalward.fit(one, "mc", checkpoint=tmp_path, device="cpu", **numbers) for one in rollouts
+    ]
+    digests = [fitted.nets[0].fingerprint.split("-")[0] for fitted in (first, other)]
+    assert digests[0] == digests[1], "version 0.1.0 did not look at this frame"
+    assert not torch.equal(first.nets[0].mean, other.nets[0].mean)
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def read_folder(folder: Path) -> tuple[MonitorSettings, LensArrays]:
             f"{folder}: is no folder of a monitor (it has no {SETTINGS}); {_REMEDY}"
         )
     with damage_explained(_REMEDY):
-        content = read_json_with_checksum(folder / SETTINGS)
+        content = read_json_with_checksum(folder / SETTINGS, always_carried=True)
         if content.get("version") != _VERSION:
             raise GoalwardError(
                 f"{folder}: was written by another version of goalward ({SETTINGS} has version "

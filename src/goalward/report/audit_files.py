@@ -36,7 +36,7 @@ def write_audit(
     one is called labels-2.csv. Returns the list of labels.
     """
     folder = Path(folder)
-    write_json(folder / "audit.json", audit)
+    write_json(folder / "audit.json", audit, has_checksum=True)
     write_text(folder / "audit.csv", findings_csv(audit))
     document = audit_document(audit, most=None, folder=str(folder))
     write_text(folder / "audit.md", markdown(document))

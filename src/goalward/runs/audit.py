@@ -84,7 +84,7 @@ def audit(
 def read_audit(run: RunFolder) -> Audit | None:
     """What the last audit of a run found; None if there was none."""
     path = run.audit / "audit.json"
-    return read_json(path, Audit) if path.is_file() else None
+    return read_json(path, Audit, has_checksum=True) if path.is_file() else None
 
 
 # ---- what is audited ----------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def _with_labels(run: Run, found: list[Finding], unchecked: list[str]) -> Audit:
         unchecked.append(
             f"Labels were checked by values that are no help. {trust_words(run.trust)}"
         )
-    found += _marked_findings(run)
+    found += _marked_findings(run, unchecked)
     found += label_findings(run, doubts)
     found += [
         _mark_finding(run, mark, doubts)
@@ -166,9 +166,15 @@ def _with_labels(run: Run, found: list[Finding], unchecked: list[str]) -> Audit:
     )
 
 
-def _marked_findings(run: Run) -> list[Finding]:
+def _marked_findings(run: Run, unchecked: list[str]) -> list[Finding]:
     """Labels that somebody marked as wrong while watching (notes.json beside the run)."""
     notes = read_notes(run.folder.notes)
+    unknown = sorted(notes.keys() - {episode.id for episode in run.episodes})
+    if unknown:
+        unchecked.append(
+            f"Notes on episodes that the run does not have were passed over: {', '.join(unknown)} "
+            f"({run.folder.notes.name})."
+        )
     return [
         Finding(
             episode=episode.id,

@@ -20,7 +20,13 @@ import numpy as np
 from cattrs import Converter, transform_error
 from cattrs.errors import BaseValidationError, ForbiddenExtraKeysError
 
-from goalward.checksums import CHECKSUM_PLACE, check, written_with_checksum
+from goalward.checksums import (
+    CHECKSUM_PLACE,
+    check,
+    read_json_with_checksum,
+    write_json_with_checksum,
+    written_with_checksum,
+)
 from goalward.config import read_toml, toml_text
 from goalward.errors import GoalwardError
 from goalward.files import write_text
@@ -59,15 +65,21 @@ def decoded(content: Any, kind: type[Kind], where: str) -> Kind:
         raise GoalwardError(f"{where}: {_told(error)}") from error
 
 
-def write_json(path: Path, content: Any) -> None:
-    """A dataclass as JSON, whole or not at all."""
+def write_json(path: Path, content: Any, *, has_checksum: bool = False) -> None:
+    """A dataclass as JSON, whole or not at all; with a checksum where no step notes one."""
     whole = {FORMAT_KEY: FORMAT, **encoded(content)}
+    if has_checksum:
+        write_json_with_checksum(path, whole)
+        return
     text = json.dumps(whole, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
     write_text(path, text)
 
 
-def read_json(path: Path, kind: type[Kind]) -> Kind:
+def read_json(path: Path, kind: type[Kind], *, has_checksum: bool = False) -> Kind:
     """What `write_json` wrote."""
+    if has_checksum:
+        content = read_json_with_checksum(path, always_carried=True)
+        return decoded(_without_format(content, path), kind, str(path))
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

@@ -56,6 +56,11 @@ def read_notes(path: Path) -> dict[str, EpisodeNote]:
         if path.stat().st_size > _LARGEST:
             raise ValueError("it is too large")
         told = json.loads(path.read_text(encoding="utf-8"))
+        for one in told.values():
+            # A name that was damaged or mistyped would take what it names away.
+            unknown = one.keys() - EpisodeNote().as_json().keys()
+            if unknown:
+                raise ValueError(f"it has a field {min(unknown)!r}, which no note has")
         return {name: note_of(one) for name, one in told.items()}
     except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise GoalwardError(

@@ -1,7 +1,8 @@
 """Files of a store fetched to this machine: whole or not at all, and on from where they were.
 
 A file takes its name when all its bytes are here and the store says that it has not changed since.
-What came of it before a stop stays in a part, by the mark of the state that it is of.
+What came of it before a stop stays in a part, by the mark of the state that it is of. Both have
+checksums beside them: what a disk changed is fetched again.
 """
 
 # pyright: standard
@@ -9,13 +10,16 @@ What came of it before a stop stays in a part, by the mark of the state that it 
 
 import contextlib
 import json
+import logging
 import os
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
+
+import google_crc32c
 
 from goalward.files import written_whole
 from goalward.progress import OnProgress, unheard
@@ -38,6 +42,10 @@ _PAUSES_S = (0.2, 1.0)
 _LOOK_AGAIN_S = 0.1
 _TELL_EVERY_S = 0.5
 Answer = TypeVar("Answer")
+
+_log = logging.getLogger(__name__)
+# Files that were compared with their checksums, as they were then: once in a process is enough.
+_compared: dict[Path, tuple[int, int, int]] = {}
 
 
 def fetched(path: Path) -> Path:
@@ -82,18 +90,32 @@ def fetch_all(paths: Sequence[StoredPath], on_progress: OnProgress = unheard) ->
         threads.shutdown(cancel_futures=True)
 
 
-def is_here(path: StoredPath, wanted: Listed) -> bool:
-    """Whether the file is here whole, in the state that is wanted."""
+def is_here(path: StoredPath, wanted: Listed, *, is_compared: bool = True) -> bool:
+    """Whether the file is here whole, in the state that is wanted, as it was fetched.
+
+    One that is not as it was fetched is forgotten. Without `is_compared` its bytes are not looked
+    at: who wants them asks again.
+    """
     try:
-        told = json.loads(beside(path, MARKS).read_text())
-        return Listed(*told) == wanted and path.stat().st_size == wanted.size
+        size, mark, checksum = json.loads(beside(path, MARKS).read_text())
+        found = path.stat()
+        if Listed(size, mark) != wanted or found.st_size != wanted.size:
+            return False
+        as_compared = found.st_size, found.st_mtime_ns, found.st_ino
+        if is_compared and _compared.get(path) != as_compared:
+            if _checksum_of(path) != checksum:
+                _log.warning("%s: was damaged since it was fetched; fetched again", url_of(path))
+                forget(path)
+                return False
+            _compared[path] = as_compared
     except (OSError, ValueError, TypeError):
         return False
+    return True
 
 
-def note_here(path: StoredPath, listed: Listed) -> None:
+def note_here(path: StoredPath, listed: Listed, checksum: int) -> None:
     with written_whole(beside(path, MARKS)) as temporary:
-        temporary.write_text(json.dumps(listed))
+        temporary.write_text(json.dumps([*listed, checksum]))
 
 
 def forget(path: StoredPath) -> None:
@@ -113,33 +135,76 @@ def _fetch(path: StoredPath, on_bytes: Callable[[int], None]) -> None:
         part = beside(path, _PARTS, f".{short_digest(wanted.mark)}.{wanted.size}")
         with _alone_with(part) as (part, handle):
             if is_here(path, wanted):
-                part.unlink(missing_ok=True)
+                _remove_part(part)
                 return
             make_room(wanted.size)
-            _download(url, wanted, handle, on_bytes)
+            checksum = _download(url, wanted, part, handle, on_bytes)
             # An object that was replaced meanwhile may be half of the one and half of the other.
             if state_of(path, url) != wanted:
-                part.unlink(missing_ok=True)
+                _remove_part(part)
                 raise changed(url)
             forget(path)
             path.parent.mkdir(parents=True, exist_ok=True)
             part.replace(path)
-            note_here(path, wanted)
+            note_here(path, wanted, checksum)
+            _remove_part(part)
 
 
-def _download(url: str, wanted: Listed, handle: int, on_bytes: Callable[[int], None]) -> None:
+def _download(
+    url: str, wanted: Listed, part: Path, handle: int, on_bytes: Callable[[int], None]
+) -> int:
+    """The rest of a part, block by block; the checksum of all of it."""
     files, name = file_system(url)
-    # Whole blocks alone: what follows the last of them may not have reached the disk.
-    position = os.fstat(handle).st_size // _BLOCK_BYTES * _BLOCK_BYTES
-    os.ftruncate(handle, position)
-    on_bytes(position)
-    while position < wanted.size:
-        end = min(position + _BLOCK_BYTES, wanted.size)
-        block = tried_again(lambda p=position, e=end: _block(files, name, url, p, e))
-        os.pwrite(handle, block, position)
-        position = end
-        on_bytes(len(block))
+    with _sums_of(part).open("a+") as sums:
+        position, checksum = _known_blocks(handle, sums)
+        os.ftruncate(handle, position)
+        on_bytes(position)
+        while position < wanted.size:
+            end = min(position + _BLOCK_BYTES, wanted.size)
+            block = tried_again(lambda p=position, e=end: _block(files, name, url, p, e))
+            os.pwrite(handle, block, position)
+            checksum = google_crc32c.extend(checksum, block)
+            print(end, checksum, file=sums, flush=True)
+            position = end
+            on_bytes(len(block))
     os.fsync(handle)
+    return checksum
+
+
+def _sums_of(part: Path) -> Path:
+    """Where blocks end, and the checksum up to there: a line for each block of a part."""
+    return part.with_name(f"{part.name}.sums")
+
+
+def _known_blocks(handle: int, sums: TextIO) -> tuple[int, int]:
+    """How much of a part is as it was fetched, and its checksum; lines about the rest go."""
+    sums.seek(0)
+    position = checksum = 0
+    lines: list[str] = []
+    for line in sums:
+        block = os.pread(handle, _BLOCK_BYTES, position)
+        following = google_crc32c.extend(checksum, block)
+        if not block or line != f"{position + len(block)} {following}\n":
+            break
+        position, checksum = position + len(block), following
+        lines.append(line)
+    sums.truncate(0)
+    sums.writelines(lines)
+    sums.flush()
+    return position, checksum
+
+
+def _checksum_of(path: Path) -> int:
+    checksum = 0
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            checksum = google_crc32c.extend(checksum, block)
+    return checksum
+
+
+def _remove_part(part: Path) -> None:
+    part.unlink(missing_ok=True)
+    _sums_of(part).unlink(missing_ok=True)
 
 
 def _block(files: Any, name: str, url: str, start: int, end: int) -> bytes:

@@ -1,6 +1,6 @@
 """Parts of a file that is not fetched: a video's index without the video.
 
-What was read is kept, so that the next reader of the same parts asks nobody.
+What was read is kept, with a checksum, so that the next reader of the same parts asks nobody.
 """
 
 # pyright: standard
@@ -11,6 +11,8 @@ import struct
 from pathlib import Path
 from typing import IO, cast
 
+import google_crc32c
+
 from goalward.files import written_whole
 from goalward.stores.fetching import is_here, tried_again
 from goalward.stores.objects import Listed, file_system, state_of, wanted_state
@@ -20,6 +22,8 @@ from goalward.stores.problems import changed, cut_short, explained
 _HEADS = "heads"
 # Where and how many bytes, before the bytes themselves.
 _PLACE = struct.Struct("<QQ")
+# Of the address and of all that follows, at the beginning.
+_CHECKSUM = struct.Struct("<I")
 # Asked for at once: indices are short, and the way to the store is long.
 _AHEAD_BYTES = 1 << 16
 
@@ -29,20 +33,21 @@ def opened(path: Path) -> IO[bytes]:
     if isinstance(path, StoredPath):
         url = url_of(path)
         wanted = wanted_state(path, url)
-        if not is_here(path, wanted):
-            return cast(IO[bytes], _Head(path, url, wanted))
+        kept = beside(path, _HEADS, f".{short_digest(wanted.mark)}.{wanted.size}")
+        # What was kept first: to know that a file is whole is to read all of it.
+        if kept.exists() or not is_here(path, wanted):
+            return cast(IO[bytes], _Head(path, url, wanted, kept))
     return path.open("rb")
 
 
 class _Head(io.RawIOBase):
     """Reads parts of an object; what was asked for is kept when it is closed."""
 
-    def __init__(self, path: StoredPath, url: str, listed: Listed) -> None:
-        self._path, self._url, self._listed = path, url, listed
+    def __init__(self, path: StoredPath, url: str, listed: Listed, kept: Path) -> None:
+        self._path, self._url, self._listed, self._kept = path, url, listed, kept
         self._size = listed.size
-        self._kept = beside(path, _HEADS, f".{short_digest(listed.mark)}.{listed.size}")
         self._position = 0
-        self._parts = _read_parts(self._kept)
+        self._parts = _read_parts(self._kept, url)
         self._is_new = False
         self._ahead = (0, b"")
 
@@ -96,19 +101,25 @@ class _Head(io.RawIOBase):
             if state_of(self._path, self._url) != self._listed:
                 super().close()
                 raise changed(self._url)
-            with written_whole(self._kept) as temporary, temporary.open("wb") as file:
-                for (start, length), part in self._parts.items():
-                    file.write(_PLACE.pack(start, length) + part)
+            content = b"".join(_PLACE.pack(*place) + part for place, part in self._parts.items())
+            with written_whole(self._kept) as temporary:
+                temporary.write_bytes(_checksum(self._url, content) + content)
         super().close()
 
 
-def _read_parts(path: Path) -> dict[tuple[int, int], bytes]:
+def _checksum(url: str, content: bytes) -> bytes:
+    return _CHECKSUM.pack(google_crc32c.value(url.encode() + content))
+
+
+def _read_parts(path: Path, url: str) -> dict[tuple[int, int], bytes]:
     try:
         content = path.read_bytes()
     except OSError:
         return {}
     parts: dict[tuple[int, int], bytes] = {}
-    position = 0
+    position = _CHECKSUM.size
+    if content[:position] != _checksum(url, content[position:]):
+        return {}
     while position + _PLACE.size <= len(content):
         start, length = _PLACE.unpack_from(content, position)
         position += _PLACE.size

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import google_crc32c
+
 from goalward.errors import GoalwardError
 from goalward.files import written_whole
 from goalward.stores.fetching import MARKS, note_here, tried_again
@@ -55,7 +57,7 @@ def keep(path: StoredPath) -> None:
             raise GoalwardError(f"{url}: nothing can be written there") from error
         raise
     make_room(len(content))
-    note_here(path, Listed(len(content), ""))
+    note_here(path, Listed(len(content), ""), google_crc32c.value(content))
 
 
 def is_kept(path: StoredPath) -> bool:
@@ -90,7 +92,7 @@ def bring(path: StoredPath) -> None:
     make_room(len(content))
     with written_whole(path) as temporary:
         temporary.write_bytes(content)
-    note_here(path, Listed(len(content), ""))
+    note_here(path, Listed(len(content), ""), google_crc32c.value(content))
 
 
 def bring_all(folder: StoredPath, paths: Iterable[Path]) -> None:

@@ -91,7 +91,12 @@ def _clear(folder: StoredPath, found: Mapping[StoredPath, Listed]) -> None:
 def _lay(
     paths: list[StoredPath], found: Mapping[StoredPath, Listed], on_progress: OnProgress
 ) -> None:
-    missing = [path for path in paths if not is_here(path, found[path])]
+    # The bytes of videos are compared when they are wanted: there may be many.
+    missing = [
+        path
+        for path in paths
+        if not is_here(path, found[path], is_compared=not is_fetched_late(path))
+    ]
     at_once = [path for path in missing if not is_fetched_late(path)]
     num_bytes = sum(found[path].size for path in at_once)
     if num_bytes > limit_bytes():

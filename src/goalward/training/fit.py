@@ -16,7 +16,7 @@ from goalward.stops import stops_held_back
 from goalward.training.after import JudgedFrames
 from goalward.training.anchors import anchor_values
 from goalward.training.blocks import Blocks, frames_per_block
-from goalward.training.checkpoint import Checkpoint, fingerprint
+from goalward.training.checkpoint import Checkpoint
 from goalward.training.frames import TrainingFrames
 from goalward.training.fused import product_dtype
 from goalward.training.hyperparameters import Hyperparameters
@@ -29,6 +29,7 @@ from goalward.training.nets import (
     nets_of,
     rows_seen_by,
 )
+from goalward.training.origin import fingerprint
 from goalward.training.problem import Problem, problem_of
 from goalward.training.progress import UNHURRIED, OnProgress, Pace, Reporter, stage_names
 from goalward.training.runs import NetRun, all_runs

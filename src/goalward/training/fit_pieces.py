@@ -17,13 +17,14 @@ import torch
 from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import executor_on
 from goalward.files import check_folder
-from goalward.training.checkpoint import Checkpoint, fingerprint, runs_as_json, runs_from_json
+from goalward.training.checkpoint import Checkpoint, runs_as_json, runs_from_json
 from goalward.training.fit import train
 from goalward.training.frames import TrainingFrames
-from goalward.training.frames_file import read_frames, write_frames
+from goalward.training.frames_file import holds, read_frames, write_frames
 from goalward.training.hyperparameters import Hyperparameters
 from goalward.training.methods import known_methods, stages_by_name
 from goalward.training.nets import LossLog, Nets, nets_of
+from goalward.training.origin import fingerprint
 from goalward.training.progress import OnProgress, TrainingProgress, stage_names
 from goalward.training.runs import NetRun, all_runs
 from goalward.training.stages import Stage
@@ -130,7 +131,7 @@ def train_on(
     folder = (checkpoint_folder / PIECES / origin[:_NAME_BYTES]).absolute()
     check_folder(folder)
     path = folder / "frames.npz"
-    if not path.exists():
+    if not holds(path, frames):
         write_frames(path, frames)
     parts = {
         str(folder / f"part-{i}"): _Part(part, folder / f"part-{i}")

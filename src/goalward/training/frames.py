@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import google_crc32c
 import numpy as np
 import numpy.typing as npt
 
@@ -21,6 +22,7 @@ from goalward.targets.steps import recorded_steps
 BoolArray = npt.NDArray[np.bool_]
 IndexArray = npt.NDArray[np.int64]
 _EPISODES_AT_A_TIME = 1024
+_ROWS_AT_A_TIME = 1 << 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,17 @@ class TrainingFrames:
     def horizon(self) -> int:
         """The most steps between two frames of an episode."""
         return max(int(self.endings.lengths.max()) - 1, 1)
+
+    @cached_property
+    def checksum(self) -> str:
+        """Of all numbers of all frames, and of which of them were looked at."""
+        looked_at = () if self.looked_at is None else (self.looked_at,)
+        checksum = 0
+        for array in (self.features, self.proprioception, *looked_at):
+            for start in range(0, len(array), _ROWS_AT_A_TIME):
+                rows = array[start : start + _ROWS_AT_A_TIME].tobytes()
+                checksum = google_crc32c.extend(checksum, rows)
+        return f"{checksum:08x}"
 
     def frames_of(self, episodes: tuple[int, ...]) -> BoolArray:
         """True on every frame of these episodes."""

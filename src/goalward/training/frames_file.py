@@ -1,6 +1,7 @@
 """Frames to learn from as one file, for processes that share a disk: features are mapped."""
 
 import json
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,8 @@ from goalward.files import written_whole
 from goalward.rollouts.endings import Endings
 from goalward.training.frames import TrainingFrames
 from goalward.training.npz_arrays import read_npz
+
+_log = logging.getLogger("goalward.training")
 
 
 def write_frames(path: Path, frames: TrainingFrames) -> None:
@@ -42,3 +45,14 @@ def read_frames(path: Path) -> TrainingFrames:
         {task: tuple(vector) for task, vector in vectors.items()},
         looked_at=arrays["looked_at"] if arrays["looked_at"].size else None,
     )
+
+
+def holds(path: Path, frames: TrainingFrames) -> bool:
+    """Whether a file that was left by an earlier call has these frames, whole."""
+    if not path.exists():
+        return False
+    try:
+        return read_frames(path).checksum == frames.checksum
+    except Exception as error:  # a file that was damaged fails in any way
+        _log.warning("%s: is written again, as it was damaged (%s)", path, error)
+        return False

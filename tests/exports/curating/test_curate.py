@@ -14,7 +14,10 @@ from goalward.exports.curating.curation import Decision
 from goalward.exports.curating.rules import RULES
 from goalward.metrics.trust import Grade, trust_words
 
-FILES = ["commands.sh", "effect.csv", "episodes.csv", "stretches.csv", "weights.parquet"]
+FILES = [
+    *("checksums.txt", "commands.sh", "effect.csv", "episodes.csv", "stretches.csv"),
+    "weights.parquet",
+]
 
 
 def dropped(run_folder, *rules, **more):

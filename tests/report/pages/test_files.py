@@ -18,7 +18,7 @@ from goalward.errors import GoalwardError, RolloutError
 from goalward.leftovers import writer_mark
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.report.pages import files as report_files
-from goalward.report.pages.assets import SITE
+from goalward.report.pages.assets import SITE, write_assets
 from goalward.report.pages.files import write_pages, write_report
 from goalward.report.pages.media import videos_in_order
 from goalward.report.pages.scripts import check_scripts, script_text
@@ -74,6 +74,15 @@ def files_in(report: Path) -> dict[str, int]:
         for file in sorted(report.rglob("*"))
         if file.is_file() and "assets" not in file.parts and file.suffix != ".html"
     }
+
+
+def test_a_chart_library_that_was_damaged_is_copied_again(tmp_path):
+    write_assets(tmp_path)
+    library = tmp_path / "assets" / "plotly.min.js"
+    whole = library.read_bytes()
+    library.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
+    write_assets(tmp_path)
+    assert library.read_bytes() == whole
 
 
 def test_the_report_holds_all_that_the_page_asks_for(tmp_path):

@@ -61,12 +61,20 @@ def test_what_was_said_of_other_values_is_not_shown(run, tmp_path):
 def test_files_that_somebody_spoiled_are_left_aside_with_a_word(run, tmp_path, caplog):
     audited(run)
     goalward.curate(run.path)
-    (run.audit / "audit.json").write_text("{")
-    (run.curation / "episodes.csv").write_text("a,b\n1,2\n")
+    for path, old, new in (
+        (run.audit / "audit.json", '"sure": 0.6', '"sure": 0.9'),
+        (run.curation / "episodes.csv", ",part,", ",keep,"),
+    ):
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
     write_marks(run, tmp_path / "report")
     assert marks_in(tmp_path / "report") == {"audit": {}, "curation": {}}
     assert "no marks of the audit" in caplog.text
     assert "is no list of a curation" in caplog.text
+    goalward.curate(run.path)
+    write_marks(run, tmp_path / "report")
+    assert marks_in(tmp_path / "report")["curation"]["0"]["decision"] == "part"
 
 
 def test_a_report_that_is_there_is_marked_by_the_command_and_no_other_is_made(run, capsys):

@@ -3,11 +3,12 @@
     <cache>/fingerprints/3f/3f6a...c1.txt
 
 The name is that of the state of the object and of the times of the frames; a video that changes in
-its store has another one. Frames of files that are here need no notes: their bytes are read.
+its store has another one. After the fingerprint stands a digest of both: a note that was damaged,
+or is that of another video, is none. Frames of files that are here need no notes: their bytes are
+read.
 """
 
 import contextlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,9 @@ from goalward.files import write_text
 from goalward.rollouts.frames import FrameSource, innermost
 from goalward.rollouts.video.reading import VideoFrames
 from goalward.stores.keeping import bring_all, keep
-from goalward.stores.place import StoredPath
+from goalward.stores.place import StoredPath, short_digest
 
 _ROOM = "fingerprints"
-_FINGERPRINT = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
@@ -33,27 +33,39 @@ class FingerprintNotes:
 
     def take(self, clips: Sequence[FrameSource]) -> None:
         """Tell frames what they are, as far as somebody has noted it."""
-        stored = [(frames, self._path(state)) for frames, state in map(_stored, clips) if state]
+        stored = [(frames, state) for frames, state in map(_stored, clips) if state]
         if isinstance(self.folder, StoredPath) and stored:
-            bring_all(self.folder, [path for _, path in stored])
-        for frames, path in stored:
-            with contextlib.suppress(OSError, ValueError):
-                text = path.read_text()
-                if _FINGERPRINT.fullmatch(text):
-                    frames.note(text)
+            bring_all(self.folder, [self._path(state) for _, state in stored])
+        for frames, state in stored:
+            noted = self._noted(state)
+            if noted is not None:
+                frames.note(noted)
 
     def leave(self, clip: FrameSource) -> None:
         """Note what frames are, for others."""
         frames, state = _stored(clip)
-        path = None if state is None else self._path(state)
-        if path is None or path.exists():
+        if state is None or self._noted(state) is not None:
             return
-        write_text(path, frames.fingerprint())
+        path = self._path(state)
+        write_text(path, _note(state, frames.fingerprint()))
         if isinstance(path, StoredPath):
             keep(path)
 
+    def _noted(self, state: str) -> str | None:
+        """The fingerprint that somebody noted; None where nobody has, or the note is damaged."""
+        with contextlib.suppress(OSError, ValueError):
+            text = self._path(state).read_text()
+            fingerprint = text.partition(" ")[0]
+            if text == _note(state, fingerprint):
+                return fingerprint
+        return None
+
     def _path(self, state: str) -> Path:
         return self.folder / state[:2] / f"{state}.txt"
+
+
+def _note(state: str, fingerprint: str) -> str:
+    return f"{fingerprint} {short_digest(f'{state} {fingerprint}')}"
 
 
 def is_in_store(clip: FrameSource) -> bool:

@@ -90,18 +90,19 @@ def _eight_bits() -> Any:
 
 
 def _is_whole(path: Path, encoder: Encoder) -> bool:
-    """Whether the file is there, as it was written, and of this recipe."""
+    """Whether the file is there, as it was written, of this encoder and this recipe."""
     import onnx
 
     if not path.exists():
         return False
     try:
-        check(path)
+        check(path, always_carried=True)
         metadata = {one.key: one.value for one in onnx.load(path).metadata_props}
         facts = json.loads(metadata[FACTS])
         return facts["encoder"] == encoder.label and facts["recipe"] == _RECIPE
     except (DamagedFile, LookupError, ValueError, TypeError) as error:
-        _log.warning("%s: is made anew (%s)", path, error)
+        reason = error.reason if isinstance(error, DamagedFile) else error
+        _log.warning("%s: is made anew (%s)", path, reason)
         return False
 
 

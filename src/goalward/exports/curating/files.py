@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goalward.checksums import noted_checksums, write_checksums
 from goalward.errors import GoalwardError, argument, command_line
 from goalward.exports.curating.curation import Curation, Decision, Effect
 from goalward.exports.lerobot_frames import LeRobotFrames, read_lerobot_frames
@@ -20,6 +21,7 @@ from goalward.runs.run import Run
 
 EPISODES, STRETCHES, EFFECT = "episodes.csv", "stretches.csv", "effect.csv"
 WEIGHTS, COMMANDS = "weights.parquet", "commands.sh"
+CHECKSUMS = "checksums.txt"
 _EPISODE_COLUMNS = (
     *("episode", "task", "outcome", "decision", "frames", "frames_kept", "weight", "reasons"),
 )
@@ -46,6 +48,7 @@ def check_nothing_else_is_there(folder: Path) -> None:
     foreign = [
         *(name for name, begins in _BEGINNINGS.items() if not _begins(folder / name, begins)),
         *(() if _is_weights(folder / WEIGHTS) else (WEIGHTS,)),
+        *(() if _is_list_of_ours(folder / CHECKSUMS) else (CHECKSUMS,)),
     ]
     if foreign:
         raise GoalwardError(
@@ -57,7 +60,8 @@ def check_nothing_else_is_there(folder: Path) -> None:
 def write_curation(
     curation: Curation, run: Run, folder: Path, frames: LeRobotFrames | None
 ) -> None:
-    """Write episodes.csv, stretches.csv, effect.csv, weights.parquet and commands.sh.
+    """Write episodes.csv, stretches.csv, effect.csv, weights.parquet and commands.sh, and a list
+    of their checksums for who reads them again.
 
     `index` in the weights is that of the LeRobot data set, else the place of the frame among all
     of the run.
@@ -75,6 +79,7 @@ def write_curation(
     with written_whole(folder / WEIGHTS) as temporary:
         write_parquet(weight_table(curation, run, frames), temporary, made_with)
     write_text(folder / COMMANDS, commands(curation, run.folder.path, frames, folder))
+    write_checksums(folder / CHECKSUMS, [folder / name for name in (*_BEGINNINGS, WEIGHTS)])
 
 
 def weight_table(curation: Curation, run: Run, frames: LeRobotFrames | None) -> pa.Table:
@@ -207,6 +212,17 @@ def _is_weights(path: Path) -> bool:
         return MADE_BY in (pq.read_schema(path).metadata or {})
     except (OSError, pa.ArrowException):
         return False
+
+
+def _is_list_of_ours(path: Path) -> bool:
+    """Whether a list of checksums is one of a curation's files; one that was emptied may be."""
+    if not path.exists() or path.stat().st_size == 0:
+        return True
+    try:
+        names = noted_checksums(path).keys()
+    except GoalwardError:
+        return False
+    return bool(names) and names <= {*_BEGINNINGS, WEIGHTS}
 
 
 def _as_csv(columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:

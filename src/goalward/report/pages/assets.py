@@ -1,5 +1,6 @@
 """The page's own files: its markup, styles and scripts, and the library that draws charts."""
 
+import filecmp
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +19,7 @@ def write_assets(folder: Path) -> None:
         write_text(place / source.name, source.read_text(encoding="utf-8"))
     library = _chart_library()
     copy = folder / "assets" / library.name
-    if not copy.is_file() or copy.stat().st_size != library.stat().st_size:
+    if not copy.is_file() or not filecmp.cmp(copy, library, shallow=False):
         with written_whole(copy) as temporary:
             shutil.copyfile(library, temporary)
 

@@ -5,6 +5,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from goalward.checksums import DamagedFile, noted_checksums, sha256_of
 from goalward.errors import GoalwardError
 from goalward.report.pages.assets import INDEX
 from goalward.report.pages.scripts import is_whole, script_text, write_script
@@ -54,6 +55,9 @@ def _curated(run: RunFolder) -> dict[str, dict[str, Any]]:
     if not _is_of_these_values(run, path):
         return {}
     try:
+        noted = noted_checksums(run.curation / "checksums.txt").get(path.name)
+        if sha256_of(path) != noted:
+            raise DamagedFile(path)
         with path.open(newline="", encoding="utf-8") as file:
             return {
                 row["episode"]: {
@@ -63,7 +67,7 @@ def _curated(run: RunFolder) -> dict[str, dict[str, Any]]:
                 }
                 for row in csv.DictReader(file)
             }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
+    except (GoalwardError, OSError, ValueError, KeyError, TypeError, csv.Error) as error:
         _log.warning("%s: is no list of a curation (%s), so no episode is marked", path, error)
         return {}
 
