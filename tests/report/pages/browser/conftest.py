@@ -18,7 +18,7 @@ from report.pages.browser.demo_run import write_demo_run
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # Whatever a picture or a page takes on one busy core.
-PATIENCE_MS = 15_000
+PATIENCE_MS = 60_000
 POLL_MS = 30
 
 
