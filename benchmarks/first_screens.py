@@ -31,6 +31,8 @@ SCREENS = {"screen": (1440, 900), "phone": (390, 844)}
 SHOWN_WHOLE = "recovering"
 WHOLE = {"report": (1180, 1000), "player": (1180, 1260)}
 QUALITY = 70
+# On a busy core.
+PATIENCE_MS = 120_000
 
 
 def chosen(demo: Rollouts, num_successes: int, num_time_outs: int) -> Rollouts:
@@ -93,14 +95,14 @@ def take_pictures(runs: dict[str, Run]) -> None:
 def take(browser: Browser, run: Run, place: str, size: tuple[int, int], name: str) -> None:
     page = browser.new_page(viewport={"width": size[0], "height": size[1]})
     address = (run.folder.report / "index.html").resolve().as_uri()
-    page.goto(address + place, wait_until="domcontentloaded", timeout=120_000)
+    page.goto(address + place, wait_until="domcontentloaded", timeout=PATIENCE_MS)
     page.wait_for_selector("html[data-ready]")
     if place:
         # The video stands at the frame of the address.
         page.wait_for_function("[...document.querySelectorAll('video')].every(v => !v.seeking)")
         page.wait_for_timeout(1_000)
     path = PICTURES / f"{name}.jpg"
-    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    picture = Image.open(io.BytesIO(page.screenshot(timeout=PATIENCE_MS))).convert("RGB")
     picture.save(path, quality=QUALITY, optimize=True)
     print(path.name, path.stat().st_size // 1000, "kB", flush=True)
 

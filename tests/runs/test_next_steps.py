@@ -57,6 +57,18 @@ def test_a_rate_that_is_too_wide_asks_for_so_many_more() -> None:
     assert rollouts.command == "goalward evaluate rollouts --out run"
 
 
+def test_of_two_numbers_of_rollouts_the_larger_comes_first() -> None:
+    run = run_of(HALF * 24, knowing)
+    step = replace(run.next_steps[0], number=85, for_trust=24)
+    assert plain_text(next_step_words(step, run)) == (
+        "Record about 85 more rollouts for a success rate within 10 points either way; about 24 "
+        "are enough to tell whether the values know anything, if the policy goes on like this."
+    )
+    turned = plain_text(next_step_words(replace(step, number=24, for_trust=85), run))
+    assert turned.startswith("Record about 85 more rollouts to tell whether the values know")
+    assert "; about 24 are enough for a success rate" in turned
+
+
 def test_few_episodes_that_cannot_be_checked_are_looked_through() -> None:
     run = run_of(HALF * 4, blind)
     labels, rollouts, _ = run.next_steps

@@ -26,7 +26,7 @@ def predict_command(
     Examples:
 
     ```bash
-    goalward embed todays --out todays.npz  # as the networks were trained: same encoder, cameras
+    goalward embed todays --out todays.npz  # as for the training
     goalward predict run todays.npz --out values.parquet
     ```
 

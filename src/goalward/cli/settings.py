@@ -23,7 +23,7 @@ def settings_command(name: str | None = None, /) -> None:
     itself, as in `--set width=64,lags=5,20,num_steps=500`. What is given wins over the effort,
     which wins over what a method has of its own, which wins over the preset.
 
-    Examples:
+    For example:
 
     ```bash
     goalward settings  # all of them

@@ -33,7 +33,7 @@ def test_rates_stand_beside_each_other_with_their_trend(tmp_path):
     runs = [run_with(n, tmp_path / str(n), policy=f"step {n}") for n in (8, 20, 32)]
     page = write_runs_page(runs, tmp_path / "all").read_text()
     assert "3 runs: the highest success rate is that of step 32</h1>" in page
-    assert "80 % (32 of 40; 95 % interval " in page.split("</h1>")[1]
+    assert "80\u00a0% (32 of 40; 95\u00a0% interval " in page.split("</h1>")[1]
     assert "is that of step 32:** 80 % (32 of 40; " in (tmp_path / "all" / "runs.md").read_text()
     assert "the success rate rises: +60 points from the first run to the last" in page
     rows = json.loads((tmp_path / "all" / "runs.json").read_text())

@@ -94,17 +94,17 @@ def _late_words(run: Run) -> str:
 
 
 def _rollouts_words(step: NextStep, run: Run) -> Spans:
-    told: list[str] = []
-    if step.number is not None:
-        told.append(f"about {step.number:,} for a success rate within 10 points either way")
-    if step.for_trust is not None:
-        told.append(f"about {step.for_trust:,} to tell whether the values know anything")
-    most = max(step.number or 0, step.for_trust or 0)
+    """The larger number first: the smaller one is on its way."""
+    wanted = [
+        (step.number, "for a success rate within 10 points either way"),
+        (step.for_trust, "to tell whether the values know anything"),
+    ]
+    known = sorted(((n, what) for n, what in wanted if n is not None), key=lambda one: -one[0])
+    (most, first), *rest = known
+    told = "".join(f"; about {number:,} are enough {what}" for number, what in rest)
     return spans(
         strong(f"Record about {most:,} more rollouts"),
-        f": {', '.join(told)}, if the policy goes on like this."
-        if len(told) > 1
-        else f"{told[0].removeprefix(f'about {most:,}')}, if the policy goes on like this.",
+        f" {first}{told}, if the policy goes on like this.",
     )
 
 
