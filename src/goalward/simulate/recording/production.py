@@ -11,6 +11,7 @@ import importlib.metadata
 import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from goalward.checksums import sha256_of
@@ -22,6 +23,7 @@ from goalward.executors.piece import PiecesFailed
 from goalward.executors.shard import Shard
 from goalward.files import check_folder, written_whole
 from goalward.leftovers import sweep
+from goalward.locks import HeldByOther
 from goalward.simulate.recording.data_set import (
     Plan,
     SimulatedDataSet,
@@ -69,7 +71,9 @@ def simulate(
     """
     if data_set.is_finished:
         _check_same(data_set, plan)
-        shutil.rmtree(data_set.attempts_folder, ignore_errors=True)
+        # What is left of one that was killed after its last file, and its lock with it.
+        with suppress(HeldByOther), at_work_in(data_set, None):
+            shutil.rmtree(data_set.attempts_folder, ignore_errors=True)
         return data_set.settings
     versions = _checked_versions(data_set, plan)
     with at_work_in(data_set, None):
