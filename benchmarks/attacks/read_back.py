@@ -26,8 +26,10 @@ def monitored() -> None:
     import goalward
 
     monitor = goalward.Monitor.load("monitor")
-    for features in goalward.read_features("features.npz").features[:_NUM_FRAMES]:
-        print(monitor.step(features=features))
+    features = goalward.read_features("features.npz").features
+    assert features is not None
+    for frame in features[:_NUM_FRAMES]:
+        print(monitor.step(features=frame))
 
 
 def fetched() -> None:

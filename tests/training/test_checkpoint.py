@@ -97,6 +97,14 @@ def test_finished_groups_are_read_and_not_trained(rollouts, small, tmp_path: Pat
     assert (value == -0.25).all()
 
 
+def test_the_state_of_a_group_that_was_finished_just_before_a_kill_goes(rollouts, small, tmp_path):
+    fit(rollouts, "mc", seeds=1, checkpoint=tmp_path, **small)
+    files = sorted(path.name for path in tmp_path.iterdir())
+    (tmp_path / "progress.safetensors").write_bytes((tmp_path / "nets-0.safetensors").read_bytes())
+    fit(rollouts, "mc", seeds=1, checkpoint=tmp_path, **small)
+    assert sorted(path.name for path in tmp_path.iterdir()) == files
+
+
 def test_networks_in_the_place_of_others_are_trained_again(rollouts, small, tmp_path: Path):
     one = fit(rollouts, ["mc", "mc-dist"], seeds=1, checkpoint=tmp_path, **small).predict(rollouts)
     first, second = (tmp_path / f"nets-{index}.safetensors" for index in range(2))

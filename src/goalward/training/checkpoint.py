@@ -251,6 +251,10 @@ class Checkpoint:
         # Of the fit that lay here before: with a network of another it would be a mixture.
         (self.folder / FACTS).unlink(missing_ok=True)
         write_nets(nets_path(self.folder, group), nets)
+        self.forget_progress()
+
+    def forget_progress(self) -> None:
+        """No group is under way; a kill may have come just after the last one was finished."""
         (self.folder / _PROGRESS).unlink(missing_ok=True)
 
     def progress(self, group: int) -> dict[str, Tensor] | None:

@@ -106,6 +106,8 @@ def train(
             if checkpoint:
                 checkpoint.finish(index, nets)
         trained.append(nets)
+    if checkpoint:
+        checkpoint.forget_progress()
     return trained
 
 

@@ -265,6 +265,12 @@ def test_a_finished_data_set_is_left_alone(undisturbed, monkeypatch):
     settings = simulate(Plan.of("ball", **ASKED), undisturbed)
     assert settings == undisturbed.settings
     assert contents(undisturbed) == before
+    # Killed after its last file, one leaves its lock, of which nobody is the holder.
+    undisturbed.lock_file.write_text("{}")
+    simulate(Plan.of("ball", **ASKED), undisturbed)
+    assert not undisturbed.lock_file.exists()
+    with alone_in(undisturbed.simulation_folder, name=undisturbed.lock_file.name):
+        assert simulate(Plan.of("ball", **ASKED), undisturbed) == settings
 
 
 # ---------------------------------------------------------------- what cannot be

@@ -8,6 +8,7 @@ and which episodes are taken is a function of their numbers and outcomes.
 import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from goalward.errors import GoalwardError, argument
@@ -17,6 +18,7 @@ from goalward.executors.on_ray import RayExecutor
 from goalward.executors.piece import PiecesFailed
 from goalward.executors.shard import Shard
 from goalward.leftovers import sweep
+from goalward.locks import HeldByOther
 from goalward.simulate.recording.beginning import check_same, checked_versions, settings_of
 from goalward.simulate.recording.data_set import (
     Plan,
@@ -58,7 +60,9 @@ def simulate(
     """
     if data_set.is_finished:
         check_same(data_set, plan)
-        shutil.rmtree(data_set.attempts_folder, ignore_errors=True)
+        # What is left of one that was killed after its last file, and its lock with it.
+        with suppress(HeldByOther), at_work_in(data_set, None):
+            shutil.rmtree(data_set.attempts_folder, ignore_errors=True)
         return data_set.settings
     versions = checked_versions(data_set, plan)
     with at_work_in(data_set, None):
