@@ -191,7 +191,7 @@ def _readable(stream):
 
 def test_cameras_of_this_machine(folder):
     pytest.importorskip("cv2")
-    with pytest.raises(GoalwardError, match="^1 cameras, but this monitor sees 2: observation"):
+    with pytest.raises(GoalwardError, match="^1 camera, but this monitor sees 2: observation"):
         monitor_command(folder, camera=("0",))
     with pytest.raises(GoalwardError, match="2 numbers of proprioception too, which cameras do"):
         monitor_command(folder, camera=("0", "1"))

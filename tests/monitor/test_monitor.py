@@ -10,6 +10,7 @@ from rollout_files.vision_models import write_model
 
 import goalward
 from goalward.errors import GoalwardError
+from goalward.exports.onnx_monitor import export_onnx
 from goalward.monitor.folder import begin_folder, read_folder
 from goalward.targets.log_odds import moved
 from goalward.values.fitted import load
@@ -200,6 +201,12 @@ def test_files_of_others_are_never_replaced(run, tmp_path, name):
         goalward.export(run, "onnx", out=tmp_path, progress=False)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == '{"mine": 1}'
+
+
+def test_an_export_that_is_refused_leaves_an_earlier_monitor_as_it_is(run, folder):
+    with pytest.raises(GoalwardError, match="td: a monitor needs networks"):
+        export_onnx(run, run.rollouts, "td", out=folder, false_alarms=0.05)
+    assert goalward.Monitor.load(folder).settings.num_state == 2
 
 
 def test_an_export_that_was_stopped_is_no_monitor_and_is_made_whole(run, folder, tmp_path):

@@ -44,7 +44,6 @@ def export_onnx(
 ) -> Written:
     """Write the folder of a monitor for the speaking method of a run, or another of its methods."""
     check_folder(out)
-    begin_folder(out)
     fitted = load(run.folder.path)
     chosen = watching_method(fitted, run.method if method is None else method)
     frame = _frame(run, rollouts, fitted)
@@ -52,6 +51,8 @@ def export_onnx(
     first = next(iter(by_task.values()))
     if frame.num_given and first.lens is not None:
         frame.num_state = first.lens.num_proprioception(first.input_size)
+    # Not before: what is refused leaves an earlier monitor as it is.
+    begin_folder(out)
     files: list[str] = []
     resize: dict[str, Any] = {}
     if frame.encoder is not None:
