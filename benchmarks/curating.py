@@ -73,7 +73,9 @@ def choices(run: goalward.Run, place: Path, seed: int) -> Mapping[str, Array]:
     def curated(name: str, **options: Any) -> Array:
         return goalward.curate(run, out=place / name, anyway=True, **options).weights
 
-    kept = curated("kept")
+    # As `curate` did by default when this was first measured.
+    rules = ("not-success", "after-goal", "setbacks", "stalls")
+    kept = curated("kept", drop=rules, weigh="equal")
     lengths = np.array([episode.num_frames for episode in run.episodes])
     order = np.random.default_rng(seed).permutation(len(lengths))
     chosen = order[np.cumsum(lengths[order]) <= (kept > 0).sum()]
@@ -81,9 +83,9 @@ def choices(run: goalward.Run, place: Path, seed: int) -> Mapping[str, Array]:
     return {
         "all": np.ones(len(kept)),
         "random episodes, as many frames as curate keeps": some,
-        "successes": curated("successes", drop=("not-success", "after-goal")),
+        "successes": curated("successes", drop=rules[:2], weigh="equal"),
         "curate": kept,
-        "curate --weigh advantage": curated("weighed", weigh="advantage"),
+        "curate --weigh advantage": curated("weighed", drop=rules, weigh="advantage"),
         "curate --drop no-return,after-goal --weigh advantage": curated(
             "failures", drop=("no-return", "after-goal"), weigh="advantage"
         ),

@@ -68,7 +68,7 @@ def test_a_data_set_that_is_compared_with_itself(capsys):
     shown = capsys.readouterr().out
     assert "48 of 48 episodes to look at" in shown
     assert "has the same pictures as episode" in shown
-    assert "And 47 more, less sure." in shown
+    assert "And 47 more." in shown
 
 
 def test_bad_arguments(run, tmp_path):

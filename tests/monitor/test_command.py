@@ -12,12 +12,15 @@ import numpy as np
 import pytest
 from PIL import Image
 from rollout_files.videos import write_video
+from rollout_files.vision_models import write_model
 
 import goalward
 from goalward.cli.console import telling
 from goalward.cli.monitor import monitor_command
 from goalward.errors import GoalwardError, speaking_of_flags
 from goalward.monitor.sources import from_cameras
+from goalward.values.fitted import load
+from goalward.values.hindsight import with_hindsight
 from monitor.conftest import drawn_episode
 
 
@@ -77,7 +80,7 @@ def test_videos(folder, tmp_path, capsys):
     assert told[0]["value"] == pytest.approx(wanted_of(folder, episode, 1)[0]["value"], abs=0.3)
     with pytest.raises(GoalwardError, match="2 numbers of proprioception beside the pictures; giv"):
         monitor_command(folder, video=tuple(paths))
-    with pytest.raises(GoalwardError, match="^1 videos, but this monitor sees 2 cameras, in this"):
+    with pytest.raises(GoalwardError, match="^1 video, but this monitor sees 2 cameras, in this"):
         monitor_command(folder, video=tuple(paths[:1]))
     np.savetxt(tmp_path / "short.csv", episode.proprioception[:3], delimiter=",")
     with pytest.raises(GoalwardError, match=r"short.csv: has shape \(3, 2\), the videos have 1"):
@@ -93,8 +96,13 @@ def test_videos(folder, tmp_path, capsys):
         ('{"images": {"front": "@"}}', "^line 1: camera front: is no base64"),
         ('{"images": {"front": "AAAA"}}', "^line 1: camera front: the stored image cannot be dec"),
         ('{"images": [1]}', "^line 1: images must be a table"),
+        ('{"state": [1, 2], "timestamps": {"front": "noon"}}', "^line 1: time must be a number of"),
+        ('{"state": [1, 2], "time": NaN}', "^line 1: time must be a number of seconds, got nan"),
         ('{"state": [1, 2], "time": "noon"}', "^line 1: time must be a number of seconds"),
-        ('{"state": [1, 2]}', "^--frames is missing"),
+        (
+            '{"state": [1, 2]}',
+            "^line 1: pictures are missing: this monitor sees observation.images.front",
+        ),
     ],
 )
 def test_a_line_that_is_no_frame(folder, monkeypatch, line, message):
@@ -105,10 +113,45 @@ def test_a_line_that_is_no_frame(folder, monkeypatch, line, message):
 
 def test_one_source_and_no_more(folder):
     for given in ({}, {"stdin": True, "zmq": "tcp://localhost:1"}):
-        with pytest.raises(GoalwardError, match="^give one of --video, --stdin, --camera, --zmq$"):
+        with pytest.raises(GoalwardError, match="^give one of --rollouts, --video, --stdin, "):
             monitor_command(folder, **given)
     with pytest.raises(GoalwardError, match="^--state goes with --video$"):
         monitor_command(folder, stdin=True, state=Path("x.npy"))
+    with pytest.raises(GoalwardError, match="^--episodes goes with --rollouts$"):
+        monitor_command(folder, stdin=True, episodes=("3",))
+    with pytest.raises(GoalwardError, match="^--threads 0: must be at least 1$"):
+        monitor_command(folder, stdin=True, threads=0)
+
+
+def test_recorded_episodes_as_if_they_happened_now(place, capsys):
+    """The command that the export names, and the numbers of the episode in the table of values."""
+    data = Path(goalward.__file__).parent / "rollouts" / "demo_data"
+    some = goalward.read(data)[:8]
+    usual = {"seeds": 1, "width": 8, "num_steps": 6, "batch_size": 16, "rounds": 1}
+    model = str(write_model(place / "small", "siglip"))
+    run = goalward.evaluate(
+        some,
+        place / "recorded",
+        encoder=model,
+        embedding={"cache": str(place / "cache")},
+        report=False,
+        progress=False,
+        **usual,
+    )
+    written = goalward.export(run, "onnx", progress=False)
+    assert f"goalward monitor {written.path} --rollouts {data} --episodes 0`" in written.next_step
+    monitor_command(written.path, rollouts=str(data), episodes=("3", "0"))
+    told = told_by(capsys)
+    lengths = [some[3].num_frames, some[0].num_frames]
+    assert [line["frame"] for line in told] == [n for size in lengths for n in range(size)]
+    table = load(run.folder.path).predict(run.rollouts)
+    table = with_hindsight(table, run.rollouts.endings, run.discount, 0.98)
+    value = table.common_values(run.method).mean(axis=0)[table.frames_of("0")]
+    off = np.abs(np.array([line["value"] for line in told[lengths[0] :]]) - value)
+    assert off.max() < 1e-3
+    assert np.median(off) < 1e-5
+    with pytest.raises(GoalwardError, match="no episode 99 among 48"):
+        monitor_command(written.path, rollouts=str(data), episodes=("99",))
 
 
 def test_what_is_not_installed_is_told(folder, monkeypatch):
@@ -148,7 +191,7 @@ def _readable(stream):
 
 def test_cameras_of_this_machine(folder):
     pytest.importorskip("cv2")
-    with pytest.raises(GoalwardError, match="^1 cameras, but this monitor sees 2: observation"):
+    with pytest.raises(GoalwardError, match="^1 camera, but this monitor sees 2: observation"):
         monitor_command(folder, camera=("0",))
     with pytest.raises(GoalwardError, match="2 numbers of proprioception too, which cameras do"):
         monitor_command(folder, camera=("0", "1"))

@@ -10,7 +10,8 @@ from rollout_files.vision_models import write_model
 
 import goalward
 from goalward.errors import GoalwardError
-from goalward.monitor.folder import read_folder
+from goalward.exports.onnx_monitor import export_onnx
+from goalward.monitor.folder import begin_folder, read_folder
 from goalward.targets.log_odds import moved
 from goalward.values.fitted import load
 from goalward.values.hindsight import with_hindsight
@@ -118,10 +119,14 @@ def test_no_torch_beside_a_robot(folder):
 @pytest.mark.parametrize(
     ("frames", "state", "message"),
     [
-        (None, [0, 0], "frames= is missing: this monitor sees observation.images.front, "),
-        ([(40, 48)], [0, 0], "1 pictures, but this monitor sees 2 cameras, in this order: obs"),
+        (None, [0, 0], "pictures are missing: this monitor sees observation.images.front, "),
+        ([(40, 48)], [0, 0], "1 picture, but this monitor sees 2 cameras, in this order: obs"),
         ([(40, 48), (48, 40)], [0, 0], "camera observation.images.wrist: pictures of 40 x 48, but"),
-        ([(40, 48), (40, 48)], None, "state= is missing: the values were learned from 2 numbers"),
+        (
+            [(40, 48), (40, 48)],
+            None,
+            "the state is missing: the values were learned from 2 numbers",
+        ),
         ([(40, 48), (40, 48)], [1, 2, 3], "state: 3 numbers in shape"),
         ([(40, 48), (40, 48)], [1, np.nan], "state: holds NaN or infinity"),
         ([(40, 48), (40, 48)], "ab", "state: is not made of numbers"),
@@ -189,6 +194,30 @@ def test_a_damaged_folder_says_which_file_and_what_to_do(folder, tmp_path):
             goalward.Monitor.load(copy)
 
 
+@pytest.mark.parametrize("name", ["monitor.json", "heads.onnx", "heads-3.onnx", "encoder.onnx"])
+def test_files_of_others_are_never_replaced(run, tmp_path, name):
+    (tmp_path / name).write_text('{"mine": 1}')
+    with pytest.raises(GoalwardError, match=f"{name}: is there and belongs to no monitor"):
+        goalward.export(run, "onnx", out=tmp_path, progress=False)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == '{"mine": 1}'
+
+
+def test_an_export_that_is_refused_leaves_an_earlier_monitor_as_it_is(run, folder):
+    with pytest.raises(GoalwardError, match="td: a monitor needs networks"):
+        export_onnx(run, run.rollouts, "td", out=folder, false_alarms=0.05)
+    assert goalward.Monitor.load(folder).settings.num_state == 2
+
+
+def test_an_export_that_was_stopped_is_no_monitor_and_is_made_whole(run, folder, tmp_path):
+    begin_folder(tmp_path)
+    shutil.copy(folder / "heads.onnx", tmp_path)
+    with pytest.raises(GoalwardError, match="is not finished, as its export was stopped"):
+        goalward.Monitor.load(tmp_path)
+    goalward.export(run, "onnx", out=tmp_path, progress=False)
+    assert goalward.Monitor.load(tmp_path).settings.num_state == 2
+
+
 def test_a_method_without_chances_cannot_watch(place, encoder):
     run = small_run(
         place / "mc", encoder, place / "cache", methods=("mc",), seeds=1, folds=1, num_steps=5
@@ -232,8 +261,32 @@ def test_features_that_a_run_was_given(tmp_path):
     value, _ = predicted(run)
     told = [monitor.step(features=row).value for row in ramp]
     assert np.abs(np.array(told) - value[:12]).max() < 1e-4
-    with pytest.raises(GoalwardError, match="features= is missing"):
+    with pytest.raises(GoalwardError, match="features are missing"):
         monitor.step(state=[0.1])
+
+
+def test_features_that_came_with_proprioception(tmp_path):
+    """Networks see main directions of the features, and proprioception as it is."""
+    states = [episode.proprioception for episode in map(drawn_episode, range(9))]
+    rows = [np.concatenate([one, np.sin(one), one**2], axis=1) for one in states]
+    rollouts = goalward.from_arrays(
+        rows, proprioception=states, success=[n % 3 != 2 for n in range(9)]
+    )
+    usual = {"seeds": 1, "width": 8, "num_steps": 6, "batch_size": 16, "max_inputs": 4}
+    run = goalward.evaluate(rollouts, tmp_path / "run", report=False, progress=False, **usual)
+    monitor = goalward.Monitor.load(goalward.export(run, "onnx", progress=False).path)
+    fitted = load(run.folder.path)
+    table = with_hindsight(
+        fitted.predict(rollouts), rollouts.endings, fitted.numbers.discount, 0.98
+    )
+    value = table.common_values(METHOD).mean(axis=0)
+    told = [
+        monitor.step(state=state, features=row).value
+        for row, state in zip(rows[0], states[0], strict=True)
+    ]
+    assert np.abs(np.array(told) - value[: len(told)]).max() < 1e-4
+    with pytest.raises(GoalwardError, match="the state is missing: .* from 2 numbers"):
+        monitor.step(features=rows[0][0])
 
 
 def test_an_encoder_in_8_bits_watches_too(place):

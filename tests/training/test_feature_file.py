@@ -1,9 +1,13 @@
 """Feature files: what is written is read, what numpy writes is read, what is wrong is named."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import goalward
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.episode import Episode, Outcome
 from goalward.training.feature_file import read_features, write_features
 from goalward.training.frames import training_frames
 
@@ -54,6 +58,9 @@ def test_three_arrays_are_enough(save, tmp_path):
         ({"episode_ends": [3, 6]}, "the last episode ends at 6"),
         ({"outcomes": ["success", "lost"]}, "no outcome 'lost'; outcomes: success"),
         ({"outcomes": ["success"]}, "outcomes has 1 entries for 2 episodes"),
+        ({"proprioception": np.zeros((4, 2))}, "a row for each of 5 frames, got float64, .4, 2."),
+        ({"proprioception": np.full((5, 2), "a")}, "proprioception must be numbers"),
+        ({"proprioception": np.full((5, 1), 1e300)}, "0: proprioception holds NaN or infinity"),
         ({"outcomes": None}, "holds no outcomes; a feature file has"),
         ({"outcomes": np.array([{}, {}])}, "cannot be read as a feature file .*allow_pickle"),
     ],
@@ -101,3 +108,25 @@ def test_broken_vectors_of_tasks_are_explained(change, message, tmp_path):
     np.savez(tmp_path / "bad.npz", **changed)
     with pytest.raises(goalward.GoalwardError, match=f"bad.npz: .*{message}"):
         read_features(tmp_path / "bad.npz")
+
+
+def test_the_values_of_a_file_are_those_of_the_rollouts_it_was_written_from(tmp_path):
+    """Networks see the main directions of features, and beside them proprioception as it is."""
+    draws = np.random.default_rng(0)
+    features = draws.normal(size=(40, 20)).astype(np.float32)
+    states = draws.normal(size=(40, 3)).astype(np.float32)
+    episodes = [
+        Episode("a", 25, Outcome.TIME_OUT, proprioception=states[:25]),
+        Episode("b", 15, Outcome.SUCCESS, goal_frame=14, proprioception=states[25:]),
+    ]
+    rollouts = Rollouts(episodes, features=features)
+    blind = [replace(one, proprioception=np.zeros((0, 0), np.float32)) for one in episodes]
+    alone = Rollouts(blind, features=features)
+    path = tmp_path / "features.npz"
+    write_features(path, rollouts)
+    told = {"methods": ("survival",), "seeds": 1, "device": "cpu", "width": 8, "num_steps": 4}
+    for learned_from in (rollouts, alone):
+        fitted = goalward.fit(learned_from, max_inputs=5, **told)
+        wanted = fitted.predict(learned_from).raw_value
+        assert np.array_equal(fitted.predict(read_features(path)).raw_value, wanted)
+    assert read_features(path)[1].proprioception.tolist() == states[25:].tolist()

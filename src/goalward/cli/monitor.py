@@ -21,6 +21,8 @@ def monitor_command(
     folder: Path,
     /,
     *,
+    rollouts: str | None = None,
+    episodes: CommaList = None,
     video: CommaList = None,
     state: Path | None = None,
     stdin: Annotated[bool, Parameter(negative=())] = False,
@@ -42,6 +44,8 @@ def monitor_command(
     Examples:
 
     ```bash
+    # recorded episodes, as if they happened now
+    goalward monitor run/exports/onnx --rollouts demo --episodes 3
     goalward monitor run/exports/onnx --video a.mp4,b.mp4 --state state.npy
     # one line of JSON per frame from your own program
     goalward monitor run/exports/onnx --stdin < frames.jsonl
@@ -52,6 +56,10 @@ def monitor_command(
     ----------
     folder
         What `goalward export --to onnx` wrote.
+    rollouts
+        A folder or file of rollouts, whose episodes are watched one after the other.
+    episodes
+        Only these of them, separated by commas.
     video
         One video per camera, separated by commas, in the order of the run's cameras.
     state
@@ -69,37 +77,38 @@ def monitor_command(
     threads
         How many cores a frame may use.
     """
-    given = {"video": video, "stdin": stdin or None, "camera": camera, "zmq": zmq}
+    given = {
+        "rollouts": rollouts,
+        "video": video,
+        "stdin": stdin or None,
+        "camera": camera,
+        "zmq": zmq,
+    }
     chosen = [name for name, value in given.items() if value is not None]
     if len(chosen) != 1:
         raise GoalwardError(f"give one of {', '.join(argument(name) for name in given)}")
     if state is not None and video is None:
         raise GoalwardError(f"{argument('state')} goes with {argument('video')}")
+    if episodes is not None and rollouts is None:
+        raise GoalwardError(f"{argument('episodes')} goes with {argument('rollouts')}")
+    from goalward.monitor import sources
     from goalward.monitor.monitor import Monitor
 
     watching = Monitor.load(folder, task=task, within=within, threads=threads)
     for note in watching.settings.notes:
         say(f"note: {note}")
-    _watch(watching, _messages(watching, video, state, stdin, camera, zmq))
-
-
-def _messages(
-    monitor: "Monitor",
-    video: tuple[str, ...] | None,
-    state: Path | None,
-    stdin: bool,
-    camera: tuple[str, ...] | None,
-    zmq: str | None,
-) -> "Iterator[Message]":
-    from goalward.monitor import sources
-
-    if video is not None:
-        return sources.from_videos(monitor.settings, [Path(path) for path in video], state)
-    if camera is not None:
-        return sources.from_cameras(monitor.settings, camera)
-    if zmq is not None:
-        return sources.from_zmq(zmq)
-    return sources.from_lines(sys.stdin)
+    if rollouts is not None:
+        messages = sources.from_rollouts(watching.settings, rollouts, watching.task, episodes)
+    elif video is not None:
+        paths = [Path(path) for path in video]
+        messages = sources.from_videos(watching.settings, paths, state)
+    elif camera is not None:
+        messages = sources.from_cameras(watching.settings, camera)
+    elif zmq is not None:
+        messages = sources.from_zmq(zmq)
+    else:
+        messages = sources.from_lines(sys.stdin)
+    _watch(watching, messages)
 
 
 def _watch(monitor: "Monitor", messages: "Iterator[Message]") -> None:
@@ -111,9 +120,14 @@ def _watch(monitor: "Monitor", messages: "Iterator[Message]") -> None:
             said.clear()
         if not message.is_frame:
             continue
-        reading = monitor.step(
-            message.frames, message.state, features=message.features, time=message.time
-        )
+        try:
+            reading = monitor.step(
+                message.frames, message.state, features=message.features, time=message.time
+            )
+        except GoalwardError as error:
+            raise GoalwardError(
+                f"{message.where}: {error}" if message.where else str(error)
+            ) from error
         print(json.dumps(reading.as_dict()), flush=True)
         for doubt in reading.doubts:
             # Numbers in a doubt change from frame to frame.

@@ -27,9 +27,9 @@ from goalward.files import check_folder
 from goalward.monitor.band import Band, band_of
 from goalward.monitor.folder import (
     ENCODER,
-    SETTINGS,
     MonitorCamera,
     MonitorSettings,
+    begin_folder,
     write_folder,
 )
 from goalward.rollouts.dataset import Rollouts
@@ -44,12 +44,15 @@ def export_onnx(
 ) -> Written:
     """Write the folder of a monitor for the speaking method of a run, or another of its methods."""
     check_folder(out)
-    # Without it nobody takes a folder that was begun for a whole one.
-    (out / SETTINGS).unlink(missing_ok=True)
     fitted = load(run.folder.path)
     chosen = watching_method(fitted, run.method if method is None else method)
     frame = _frame(run, rollouts, fitted)
     by_task = {task: networks_of(fitted, chosen, task) for task in fitted.tasks}
+    first = next(iter(by_task.values()))
+    if frame.num_given and first.lens is not None:
+        frame.num_state = first.lens.num_proprioception(first.input_size)
+    # Not before: what is refused leaves an earlier monitor as it is.
+    begin_folder(out)
     files: list[str] = []
     resize: dict[str, Any] = {}
     if frame.encoder is not None:
@@ -60,7 +63,6 @@ def export_onnx(
         heads[task] = "heads.onnx" if len(by_task) == 1 else f"heads-{number}.onnx"
         write_heads(nets, out / heads[task])
         files.append(heads[task])
-    first = next(iter(by_task.values()))
     numbers = fitted.numbers.of(first.runs[0].stage.family)
     assert numbers.discount is not None
     band = _band(run, chosen.name, false_alarms)
@@ -90,10 +92,23 @@ def export_onnx(
     write_folder(out, settings, lens_arrays(first), files)
     return Written(
         out,
-        f"`{command_line('monitor', out, video='a.mp4')}`, or in Python "
-        f"goalward.Monitor.load({str(out)!r})",
+        f"`{_command(run, out, settings)}`, or in Python goalward.Monitor.load({str(out)!r})",
         settings.notes,
     )
+
+
+def _command(run: Run, out: Path, settings: MonitorSettings) -> str:
+    """What shows the monitor at work: on an episode of the run, where its rollouts can be read."""
+    if settings.num_given:
+        return command_line("monitor", out, stdin=True)
+    first = run.episodes[0]
+    task = {"task": first.task} if len(settings.tasks) > 1 else {}
+    if run.settings.data.path:
+        shown = {"rollouts": run.settings.data.path, "episodes": first.id}
+        return command_line("monitor", out, **shown, **task)
+    videos = ",".join(f"{camera.name}.mp4" for camera in settings.cameras)
+    state = {"state": "states.npy"} if settings.num_state else {}
+    return command_line("monitor", out, video=videos, **state, **task)
 
 
 def _chance_step(run: Run, method: str) -> float:

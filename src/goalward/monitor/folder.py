@@ -20,13 +20,14 @@ import numpy.typing as npt
 
 from goalward.checksums import (
     DamagedFile,
+    carried_checksum,
     damage_explained,
     read_json_with_checksum,
     sha256_of,
     write_json_with_checksum,
 )
 from goalward.embeddings.models.preprocessing import Resize, ResizeAndCrop, resize_from
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 from goalward.files import written_whole
 from goalward.monitor.band import Band
 
@@ -100,6 +101,26 @@ class LensArrays:
     task_codes: FloatArray = field(default_factory=lambda: np.zeros((0, 0), np.float32))
 
 
+def begin_folder(folder: Path) -> None:
+    """Before the first file: nobody takes a folder that was begun for a whole one.
+
+    An error if files of these names lie there that are no monitor's.
+    """
+    names = [folder / name for name in (SETTINGS, ENCODER, LENS)]
+    there = [path for path in (*names, *sorted(folder.glob("heads*.onnx"))) if path.exists()]
+    if there and not _is_ours(folder / SETTINGS):
+        raise GoalwardError(
+            f"{there[0]}: is there and belongs to no monitor of goalward; give another "
+            f"{argument('out')}"
+        )
+    write_json_with_checksum(folder / SETTINGS, {"begun": True})
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether it carries a checksum of ours, fitting or not."""
+    return path.is_file() and path.stat().st_size > 0 and carried_checksum(path) is not None
+
+
 def write_folder(
     folder: Path, settings: MonitorSettings, lens: LensArrays, files: Sequence[str]
 ) -> None:
@@ -127,6 +148,8 @@ def read_folder(folder: Path) -> tuple[MonitorSettings, LensArrays]:
         )
     with damage_explained(_REMEDY):
         content = read_json_with_checksum(folder / SETTINGS, always_carried=True)
+        if content.get("begun"):
+            raise GoalwardError(f"{folder}: is not finished, as its export was stopped; {_REMEDY}")
         if content.get("version") != _VERSION:
             raise GoalwardError(
                 f"{folder}: was written by another version of goalward ({SETTINGS} has version "

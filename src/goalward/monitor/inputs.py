@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goalward.errors import GoalwardError, RolloutError, argument
+from goalward.errors import GoalwardError, RolloutError
 from goalward.monitor.folder import MonitorCamera, MonitorSettings
+from goalward.rollouts.findings import counted
 from goalward.rollouts.frames import Image, matching_name
 
 
@@ -22,7 +23,7 @@ def checked_pictures(settings: MonitorSettings, frames: Any) -> list[Image]:
         return []
     names = ", ".join(camera.name for camera in cameras)
     if frames is None:
-        raise GoalwardError(f"{argument('frames')} is missing: this monitor sees {names}")
+        raise GoalwardError(f"pictures are missing: this monitor sees {names}")
     if isinstance(frames, Mapping):
         given = _by_name(frames, [camera.name for camera in cameras])
     elif isinstance(frames, np.ndarray) and frames.ndim == 3:
@@ -31,8 +32,8 @@ def checked_pictures(settings: MonitorSettings, frames: Any) -> list[Image]:
         given = list(frames)
     if len(given) != len(cameras):
         raise GoalwardError(
-            f"{len(given)} pictures, but this monitor sees {len(cameras)} cameras, in this order: "
-            f"{names}"
+            f"{counted(given, 'picture')}, but this monitor sees {counted(cameras, 'camera')}, in "
+            f"this order: {names}"
         )
     return [_checked(one, camera) for one, camera in zip(given, cameras, strict=True)]
 
@@ -70,27 +71,34 @@ def _checked(picture: Any, camera: MonitorCamera) -> Image:
     return array
 
 
-def checked_numbers(
-    settings: MonitorSettings, state: npt.ArrayLike | None, features: npt.ArrayLike | None
-) -> npt.NDArray[np.float32]:
-    """Proprioception, or the features of a run that was given them."""
-    if settings.num_given:
-        if features is None:
+def checked_features(
+    settings: MonitorSettings, features: npt.ArrayLike | None
+) -> npt.NDArray[np.float32] | None:
+    """The features of a run that was given them; None where a monitor makes its own."""
+    if not settings.num_given:
+        if features is not None:
             raise GoalwardError(
-                f"{argument('features')} is missing: this monitor was made of a run that was "
-                f"given {settings.num_given} features per frame"
+                "features were given, but this monitor makes its own from what is recorded"
             )
-        return _vector(features, settings.num_given, "features")
-    if features is not None:
+        return None
+    if features is None:
         raise GoalwardError(
-            f"this monitor makes its own features: leave out {argument('features')}"
+            "features are missing: this monitor was made of a run that was given "
+            f"{settings.num_given} features per frame"
         )
+    return _vector(features, settings.num_given, "features")
+
+
+def checked_state(
+    settings: MonitorSettings, state: npt.ArrayLike | None
+) -> npt.NDArray[np.float32]:
+    """Proprioception, none where values were learned without."""
     if not settings.num_state:
         return np.zeros(0, dtype=np.float32)
     if state is None:
         raise GoalwardError(
-            f"{argument('state')} is missing: the values were learned from {settings.num_state} "
-            "numbers of proprioception per frame"
+            f"the state is missing: the values were learned from {settings.num_state} numbers of "
+            "proprioception per frame"
         )
     return _vector(state, settings.num_state, "state")
 

@@ -9,6 +9,7 @@ frame; alone in a message, with the next.
 
 import base64
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,13 +22,17 @@ _KNOWN = ("images", "state", "action", "features", "time", "timestamps", "reset"
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """A frame as it came; `is_frame` is false where a message does nothing but begin an episode."""
+    """A frame as it came; `is_frame` is false where a message does nothing but begin an episode.
+
+    `where` says which message it was, for errors about it.
+    """
 
     frames: Mapping[str, Image] | list[Image] | None = None
     state: Any = None
     features: Any = None
     time: float | None = None
     reset: bool = False
+    where: str = ""
 
     @property
     def is_frame(self) -> bool:
@@ -64,6 +69,7 @@ def read_message(text: str | bytes, where: str) -> Message:
         features=content.get("features"),
         time=_time(content, where),
         reset=bool(content.get("reset", False)),
+        where=where,
     )
 
 
@@ -81,12 +87,10 @@ def _picture(text: Any, name: str, where: str) -> Image:
 def _time(content: Mapping[str, Any], where: str) -> float | None:
     stamps = content.get("timestamps")
     given = content.get("time")
-    if given is None and isinstance(stamps, dict) and stamps:
-        # A frame is as old as the newest of its pictures.
-        given = max(stamps.values(), key=lambda stamp: float(stamp or 0))
-    if given is None:
-        return None
-    try:
-        return float(given)
-    except (TypeError, ValueError) as error:
-        raise GoalwardError(f"{where}: time must be a number of seconds, got {given!r}") from error
+    # A frame is as old as the newest of its pictures.
+    of_pictures = list(stamps.values()) if isinstance(stamps, dict) else []
+    told = [given] if given is not None else [one for one in of_pictures if one is not None]
+    for one in told:
+        if isinstance(one, bool) or not isinstance(one, int | float) or not math.isfinite(one):
+            raise GoalwardError(f"{where}: time must be a number of seconds, got {one!r}")
+    return float(max(told)) if told else None

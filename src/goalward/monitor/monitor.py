@@ -15,7 +15,7 @@ import numpy.typing as npt
 from goalward.embeddings.features import observation
 from goalward.errors import GoalwardError, argument
 from goalward.monitor.folder import ENCODER, LensArrays, MonitorSettings, read_folder
-from goalward.monitor.inputs import checked_numbers, checked_pictures
+from goalward.monitor.inputs import checked_features, checked_pictures, checked_state
 from goalward.monitor.seen import Seen, camera_means
 from goalward.monitor.sessions import Session
 from goalward.monitor.watchfulness import Watchfulness
@@ -103,6 +103,8 @@ class Monitor:
         folder = Path(folder)
         if within is not None and within < 1:
             raise GoalwardError(f"{argument('within', within)}: must be at least 1 step")
+        if threads < 1:
+            raise GoalwardError(f"{argument('threads', threads)}: must be at least 1")
         settings, lens = read_folder(folder)
         task = _chosen_task(settings, folder, task)
         head = settings.heads.get(task, settings.heads.get(""))
@@ -132,16 +134,19 @@ class Monitor:
         `frames` are (height, width, 3) bytes in RGB by camera, or in the order of
         `settings.cameras`; `state` is proprioception as it was recorded. Values are learned from
         what is seen: an `action` is taken for the robot's loop to hand on what it has, and changes
-        nothing. `features` instead of both where the run was given features. `time` in seconds
-        lets a clock that jumps be noticed.
+        nothing. `features` instead of frames where the run was given features, and instead of
+        `state` too unless they came with proprioception. `time` in seconds lets a clock that
+        jumps be noticed.
         """
         pictures = checked_pictures(self.settings, frames)
-        numbers = checked_numbers(self.settings, state, features)
+        given = checked_features(self.settings, features)
+        numbers = checked_state(self.settings, state)
         vectors = self._vectors(pictures)
         doubts = self._watchfulness.doubts(pictures, vectors, time)
-        row = observation([vector[None] for vector in vectors], numbers[None])
-        proprioception = numbers[: self.settings.num_state]
-        inputs = self._seen.inputs(row[0], proprioception)
+        # Features that a run was given hold all that it saw of a frame.
+        beside = numbers if given is None else given
+        row = observation([vector[None] for vector in vectors], beside[None])
+        inputs = self._seen.inputs(row[0], numbers)
         (outputs,) = self._heads.run(inputs[None, None])
         reading = self._reading(outputs[:, 0], doubts)
         self.num_frames += 1

@@ -1,4 +1,4 @@
-"""Where the frames of a monitor come from: videos, standard input, cameras, ZeroMQ."""
+"""Where the frames of a monitor come from: recordings, standard input, cameras, ZeroMQ."""
 
 # pyright: basic
 # (OpenCV and pyzmq are optional)
@@ -14,6 +14,7 @@ import numpy as np
 from goalward.errors import GoalwardError, argument
 from goalward.monitor.folder import MonitorSettings
 from goalward.monitor.messages import Message, read_message
+from goalward.rollouts.findings import counted
 
 
 def from_videos(
@@ -26,7 +27,8 @@ def from_videos(
     names = ", ".join(camera.name for camera in settings.cameras)
     if len(paths) != len(settings.cameras):
         raise GoalwardError(
-            f"{len(paths)} videos, but this monitor sees {len(settings.cameras)} cameras"
+            f"{counted(paths, 'video')}, but this monitor sees "
+            f"{counted(settings.cameras, 'camera')}"
             + (f", in this order: {names}" if names else "")
         )
     sources = []
@@ -43,7 +45,33 @@ def from_videos(
             frames=list(pictures),
             state=None if rows is None else rows[number],
             time=float(sources[0].timestamps[number]),
+            where=f"frame {number}",
         )
+
+
+def from_rollouts(
+    settings: MonitorSettings, path: str, task: str, chosen: Sequence[str] | None
+) -> Iterator[Message]:
+    """Recorded episodes, all or those of these ids, one after the other as if they happened now."""
+    import goalward
+
+    rollouts = goalward.read(path)
+    episodes = list(rollouts) if chosen is None else [rollouts.episode(name) for name in chosen]
+    for episode in episodes:
+        if len(settings.tasks) > 1 and episode.task != task:
+            raise GoalwardError(
+                f"{path}: the task of episode {episode.id} is {episode.task!r}, and {task!r} is "
+                f"watched: give {argument('episodes')} of that task, or another {argument('task')}"
+            )
+        sources = {name: iter(episode.frames(name)) for name in episode.cameras}
+        for number in range(episode.num_frames):
+            yield Message(
+                frames={name: next(frames) for name, frames in sources.items()},
+                state=episode.proprioception[number],
+                time=None if episode.fps is None else number / episode.fps,
+                reset=number == 0,
+                where=f"{path}: episode {episode.id}, frame {number}",
+            )
 
 
 def _rate(timestamps: np.ndarray) -> float:
@@ -94,7 +122,7 @@ def from_cameras(settings: MonitorSettings, numbers: Sequence[str]) -> Iterator[
         ) from error
     if len(numbers) != len(settings.cameras):
         raise GoalwardError(
-            f"{len(numbers)} cameras, but this monitor sees {len(settings.cameras)}: "
+            f"{counted(numbers, 'camera')}, but this monitor sees {len(settings.cameras)}: "
             + ", ".join(camera.name for camera in settings.cameras)
         )
     if settings.num_state:

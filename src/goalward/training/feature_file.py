@@ -12,6 +12,8 @@
 | `task_names` | (tasks,) text, optional | tasks whose texts an encoder has read |
 | `task_vectors` | (tasks, size) number, with `task_names` | what it made of them |
 | `every` | (episodes,) integer, optional | one frame in so many was embedded; default: 1 |
+| `proprioception` | (frames, size) number, optional | among the features too; |
+| | | networks that see main directions of those see these numbers as they are |
 | `layout` | text, optional | what the numbers are; a fit remembers it and accepts no other |
 
 Written with `np.savez` (not compressed) the features are mapped, not read: a file larger than
@@ -79,6 +81,7 @@ def write_features(path: str | Path, rollouts: Rollouts) -> None:
             fps=np.array([math.nan if e.fps is None else e.fps for e in rollouts]),
             every=np.array([episode.every for episode in rollouts]),
             layout=np.array(rollouts.feature_layout),
+            **({"proprioception": numbers} if (numbers := rollouts.proprioception).size else {}),
             **(of_tasks if vectors else {}),
         )
 
@@ -110,7 +113,7 @@ def _read(path: Path) -> Rollouts:
         raise GoalwardError(
             f"{path}: holds no {', '.join(missing)}; a feature file has "
             f"{', '.join(_WANTED)}, and perhaps goal_frames, ids, tasks, fps, every, "
-            "task_names, task_vectors, layout"
+            "proprioception, task_names, task_vectors, layout"
         )
     try:
         return _rollouts(path, arrays.pop("features"), arrays)
@@ -134,6 +137,7 @@ def _rollouts(
     if features.dtype not in (np.float16, np.float32):
         with np.errstate(over="ignore"):  # too large becomes infinite and is found as such
             features = features.astype(np.float32)
+    numbers = _numbers(arrays, len(features))
     goals = whole_numbers(arrays.get("goal_frames", np.full(count, -1)), "goal_frames")
     every = whole_numbers(arrays.get("every", np.ones(count, np.int64)), "every")
     rates = _rates(arrays.get("fps", np.full(count, math.nan)))
@@ -166,6 +170,7 @@ def _rollouts(
             task=words["tasks"][i],
             fps=rates[i],
             every=int(every[i]),
+            proprioception=numbers[int(ends[i] - lengths[i]) : int(ends[i])],
         )
         for i in range(count)
     ]
@@ -178,6 +183,17 @@ def _rollouts(
         sources=[source],
         task_vectors=_task_vectors(arrays),
     )
+
+
+def _numbers(arrays: dict[str, npt.NDArray[Any]], num_frames: int) -> npt.NDArray[np.float32]:
+    given = arrays.get("proprioception", np.zeros((num_frames, 0), np.float32))
+    if given.ndim != 2 or len(given) != num_frames or given.dtype.kind not in "biuf":
+        raise RolloutError(
+            f"proprioception must be numbers, a row for each of {num_frames} frames, got "
+            f"{given.dtype}, {given.shape}"
+        )
+    with np.errstate(over="ignore"):  # too large becomes infinite and is found as such
+        return given.astype(np.float32)
 
 
 def _task_vectors(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, tuple[float, ...]]:

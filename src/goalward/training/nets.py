@@ -130,25 +130,32 @@ def rows_seen_by(
     needed: npt.NDArray[np.int64] | None = None,
 ) -> FeatureRows:
     """Frames as these networks see them; all, or the needed ones. Read once, not moved first."""
-    _check_sizes(nets, frames)
+    frames = _fitting(nets, frames)
     features = frames.features if nets.lens is None else nets.lens.inputs(frames)
     features = features if needed is None else taken(features, needed)
     return FeatureRows(features, device, max_bytes=0)
 
 
-def _check_sizes(nets: Nets, frames: TrainingFrames) -> None:
-    """Speaks of features, where a lens makes other numbers of inputs of them."""
+def _fitting(nets: Nets, frames: TrainingFrames) -> TrainingFrames:
+    """The frames, if their sizes are those learned from; where they are not, an error.
+
+    It speaks of features, where a lens makes other numbers of inputs of them. Networks that learned
+    without proprioception of its own are not shown any.
+    """
     if nets.lens is None:
-        return
+        return frames
     wanted = nets.lens.num_features(nets.input_size), nets.lens.num_proprioception(nets.input_size)
     found = frames.features.shape[1], frames.proprioception.shape[1]
     if wanted[0] != found[0]:
         raise _other_features(wanted[0], found[0])
-    if wanted[1] and wanted[1] != found[1]:
+    if not wanted[1]:
+        return replace(frames, proprioception=frames.proprioception[:, :0])
+    if wanted[1] != found[1]:
         raise GoalwardError(
             f"the networks were trained with {wanted[1]} numbers of proprioception per frame, "
             f"these frames have {found[1]}"
         )
+    return frames
 
 
 def _other_features(wanted: int, found: int) -> GoalwardError:

@@ -10,6 +10,7 @@ from exports.conftest import EPISODES as SMALL
 from exports.conftest import INF, told, told_run
 from exports.curating.conftest import EPISODES
 from goalward.errors import GoalwardError
+from goalward.exports.curating.curate import DEFAULT_RULES
 from goalward.exports.curating.curation import Decision
 from goalward.exports.curating.rules import RULES
 from goalward.metrics.trust import Grade, trust_words
@@ -126,6 +127,16 @@ def test_advantages_weigh_as_advantage_weighted_regression_does(tmp_path):
     raw = np.exp(np.clip((advantage - advantage.mean()) / advantage.std(), -np.log(5), np.log(5)))
     assert found.weights[:6] == pytest.approx(raw / raw.mean())
     assert (found.weights[6:] == 0).all()
+
+
+def test_unless_rules_are_named_what_is_kept_is_weighed_by_its_advantage(run_folder):
+    found = goalward.curate(run_folder)
+    assert (found.rules, found.weighed) == (DEFAULT_RULES, "advantage")
+    asked = goalward.curate(run_folder, drop=DEFAULT_RULES, weigh="advantage")
+    assert found.weights.tolist() == asked.weights.tolist()
+    assert len(set(found.weights.tolist())) > 2
+    assert goalward.curate(run_folder, weigh="equal").weighed == "equal"
+    assert goalward.curate(run_folder, drop=DEFAULT_RULES).weighed == "equal"
 
 
 def test_no_frame_outweighs_the_rest(run_folder):

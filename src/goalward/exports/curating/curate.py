@@ -33,8 +33,8 @@ _JUDGED = ("setbacks", "stalls", "no-return")
 def curate(
     run: Run | str | Path,
     *,
-    drop: Sequence[str] = DEFAULT_RULES,
-    weigh: str = "equal",
+    drop: Sequence[str] | None = None,
+    weigh: str | None = None,
     keep: Sequence[str] = (),
     method: str | None = None,
     data: str | Path | None = None,
@@ -43,14 +43,18 @@ def curate(
 ) -> Curation:
     """Say which frames to learn from next, by stated rules, and write it as lists and weights.
 
-    `drop` are names of `RULES`; an empty list drops nothing. `weigh`: "equal" counts all that is
-    kept alike, "advantage" frames that gained ground more (hindsight value less value). `keep` are
+    `drop` are names of `RULES`, by default `DEFAULT_RULES`; an empty list drops nothing. `weigh`:
+    "equal" counts all that is kept alike, "advantage" frames that gained ground more (hindsight
+    value less value); the default is "advantage", or "equal" where rules are named. `keep` are
     ids of episodes that no rule touches. `method` is whose values judge, the run's first one
     unless named. Files go to `curation` in the run's folder, or to `out`; of a LeRobot data set,
     which lies in `data` if it has moved, they have its `index`. Values that the run itself does
     not trust decide nothing unless `anyway` is given.
     """
-    rules = named_rules(tuple(drop))
+    if weigh is None:
+        # Rules by name may ask for no values; then nothing else should.
+        weigh = "advantage" if drop is None else "equal"
+    rules = named_rules(tuple(DEFAULT_RULES if drop is None else drop))
     if weigh not in WEIGHINGS:
         raise GoalwardError(
             f"{argument('weigh')}: frames are weighed by {' or '.join(WEIGHINGS)}, not by {weigh!r}"

@@ -88,7 +88,7 @@ def audit_document(audit: Audit, most: int | None = 10, folder: str = "") -> Doc
     if shown:
         blocks.append(Bullets(tuple(_item(found, audit.near_steps) for found in shown)))
     if len(shown) < len(audit.findings):
-        blocks.append(paragraph(f"And {len(audit.findings) - len(shown)} more, less sure."))
+        blocks.append(paragraph(f"And {len(audit.findings) - len(shown)} more."))
     blocks += [paragraph(text, role="doubt") for text in audit.unchecked]
     if folder and audit.findings:
         blocks.append(_what_to_do(folder))
