@@ -1,7 +1,8 @@
 """A step of Adam that refreshes the copy which matrix products read."""
 
-# Without Triton there is nothing that says what a kernel takes.
+# What a kernel takes, numbers of warps among it, is not said in types; without Triton nothing is.
 # pyright: reportIndexIssue=false, reportMissingImports=false
+# pyright: reportCallIssue=false, reportAttributeAccessIssue=false
 
 import math
 

@@ -1,7 +1,8 @@
 """A batch of prioritised replay in three launches, where `replay.py` takes sixty."""
 
-# Without Triton there is nothing that says what a kernel takes.
+# What a kernel takes, numbers of warps among it, is not said in types; without Triton nothing is.
 # pyright: reportIndexIssue=false, reportMissingImports=false
+# pyright: reportCallIssue=false, reportAttributeAccessIssue=false
 
 import torch
 import triton

@@ -1,7 +1,8 @@
 """Rows of features, standardised, where matrix products want them."""
 
-# Without Triton there is nothing that says what a kernel takes.
+# What a kernel takes, numbers of warps among it, is not said in types; without Triton nothing is.
 # pyright: reportIndexIssue=false, reportMissingImports=false
+# pyright: reportCallIssue=false, reportAttributeAccessIssue=false
 
 import torch
 import triton

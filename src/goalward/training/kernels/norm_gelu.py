@@ -1,7 +1,8 @@
 """Bias, LayerNorm and GELU in one pass, and their gradients in another."""
 
-# Without Triton there is nothing that says what a kernel takes.
+# What a kernel takes, numbers of warps among it, is not said in types; without Triton nothing is.
 # pyright: reportIndexIssue=false, reportMissingImports=false
+# pyright: reportCallIssue=false, reportAttributeAccessIssue=false
 
 from typing import Any
 
