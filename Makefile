@@ -39,12 +39,14 @@ $(VENV)/partners: $(VENV)/installed
 
 partners: $(VENV)/partners  ## add what `goalward monitor` and `--tracker wandb` need
 
-# torch for CUDA brings the Triton that it wants.
+# A folder of its own, and tests in a process of their own: beside the libraries of simulators, loading
+# Triton has crashed Python (docs/log.md).
 $(VENV)/kernels: $(VENV)/installed
-	$(BIN)/python -c 'import triton' 2> /dev/null || $(BIN)/python -m pip install --quiet 'triton==3.9.0'
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(VENV)/triton 'triton==3.9.0'
 	touch $@
 
-kernels: $(VENV)/kernels  ## add Triton, by whose interpreter kernels for CUDA are tested on a CPU (1 GB)
+kernels: $(VENV)/kernels  ## test the kernels for CUDA without a GPU, by Triton's interpreter (1 GB)
+	PYTHONPATH=$(VENV)/triton GOALWARD_REQUIRE_TRITON=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/training/test_kernels.py src/goalward/training/kernels
 
 $(VENV)/docs: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
