@@ -53,9 +53,9 @@ def from_rollouts(
     settings: MonitorSettings, path: str, task: str, chosen: Sequence[str] | None
 ) -> Iterator[Message]:
     """Recorded episodes, all or those of these ids, one after the other as if they happened now."""
-    import goalward
+    from goalward.rollouts.readers import read
 
-    rollouts = goalward.read(path)
+    rollouts = read(path)
     episodes = list(rollouts) if chosen is None else [rollouts.episode(name) for name in chosen]
     for episode in episodes:
         if len(settings.tasks) > 1 and episode.task != task:
