@@ -47,7 +47,7 @@ def curate_command(
     Examples:
 
     ```bash
-    # successes without their setbacks and stalls; frames that gained ground count more
+    # successes without setbacks and stalls, weighed by advantage
     goalward curate run
     # failures too, while they went well
     goalward curate run --drop no-return,after-goal --weigh advantage
