@@ -246,8 +246,8 @@ def test_where_the_truth_is_known_all_methods_are_compared_with_it(study, tmp_pa
     FrameTruth.from_branches(branches, cap=40).write(data / "test" / "truth.parquet")
     reproduce(study, "--data", data, "--out", out, *SMALL)
     page = (out / "truth.md").read_text()
-    told = "into 6 frames of 6 held-out episodes, and the policy ran on from each 2 times, for up to 40"
-    assert told in page
+    assert "into 6 frames of 6 held-out episodes" in page
+    assert "the policy ran on from each 2 times, for up to 40 steps" in page
     assert "## proprioception, 8 training episodes" in page
     for size in (4, 8):
         assert (out / "tables" / f"truth_proprioception_{size}.csv").is_file()
