@@ -134,8 +134,8 @@ def test_what_a_feature_file_has_is_said(path):
     with pytest.raises(
         goalward.GoalwardError,
         match="holds no features, episode_ends, outcomes; a feature file has features, "
-        "episode_ends, outcomes, and perhaps goal_frames, ids, tasks, fps, every, task_names, "
-        "task_vectors, layout$",
+        "episode_ends, outcomes, and perhaps goal_frames, ids, tasks, fps, every, proprioception, "
+        "task_names, task_vectors, layout$",
     ):
         read_features(path)
 
