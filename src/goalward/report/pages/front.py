@@ -46,7 +46,7 @@ def front_page(run: Run, rollouts: Rollouts | None = None) -> dict[str, Any]:
     return {
         "policy": run.policy,
         "answer": _answer(run),
-        "trust": asdict(trust_answer(run.trust))
+        "trust": asdict(trust_answer(run.trust, run.truth))
         | {"grade": run.trust.grade, "caution": caution_words(run.trust)},
         "next": [_next(step, run) for step in run.next_steps],
         "doubts": [page_spans(found.words) for found in document.paragraphs("doubt")],

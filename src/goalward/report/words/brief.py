@@ -14,7 +14,7 @@ _LONGEST_NAME = 40
 
 def brief_document(run: Run) -> Document:
     """What a summary begins with, in no more than 22 lines of 80 characters."""
-    policy, trust = run.scores.policy, trust_answer(run.trust)
+    policy, trust = run.scores.policy, trust_answer(run.trust, run.truth)
     rate = f" {rate_words(policy.success)}. {policy.num_time_out} timed out, "
     rate += f"{policy.num_failure} failed early."
     answers = (

@@ -102,7 +102,7 @@ def _cells(run: Run) -> tuple[Cell, ...]:
         _with_ends(policy.success.value, policy.success.interval.low, policy.success.interval.high),
         _more_time(run),
         "none" if steps is None else f"{steps:.0f}",
-        trust_answer(trust).word,
+        trust_answer(trust, run.truth).word,
         "not known"
         if trust.skill.value is None
         else f"{trust.skill.value:.2f}{_ends(trust.skill_interval.low, trust.skill_interval.high)}",

@@ -89,7 +89,7 @@ def _policy_blocks(run: Run) -> list[Block]:
 
 
 def _trust_paragraph(run: Run) -> Paragraph:
-    answer = trust_answer(run.trust)
+    answer = trust_answer(run.trust, run.truth)
     return paragraph(strong(TRUST_TITLE), f" {answer.word}. {answer.why}", role="answer")
 
 
