@@ -46,7 +46,7 @@ $(VENV)/kernels: $(VENV)/installed
 	touch $@
 
 kernels: $(VENV)/kernels  ## test the kernels for CUDA without a GPU, by Triton's interpreter (1 GB)
-	PYTHONPATH=$(VENV)/triton GOALWARD_REQUIRE_TRITON=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/training/test_kernels.py src/goalward/training/kernels
+	PYTHONPATH=$(VENV)/triton GOALWARD_REQUIRE_TRITON=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/training/networks/test_kernels.py src/goalward/training/networks/kernels
 
 $(VENV)/docs: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'

@@ -26,7 +26,7 @@ collect_ignore = [
 if find_spec("lerobot") is None:
     collect_ignore += map(str, (SIMULATE.parent / "lerobot_reward").glob("*_goalward.py"))
 if find_spec("triton") is None:
-    kernels = (SIMULATE.parent / "training" / "kernels").glob("*.py")
+    kernels = (SIMULATE.parent / "training" / "networks" / "kernels").glob("*.py")
     collect_ignore += (str(path) for path in kernels if path.name != "__init__.py")
 else:
     import torch

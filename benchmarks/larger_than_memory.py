@@ -34,10 +34,10 @@ import torch
 
 from goalward.rollouts.endings import Endings
 from goalward.training.fit import train
-from goalward.training.frames import TrainingFrames
-from goalward.training.inputs import standardisation
-from goalward.training.methods import METHODS
-from goalward.training.presets import hyperparameters
+from goalward.training.frames.inputs import standardisation
+from goalward.training.frames.training_frames import TrainingFrames
+from goalward.training.methods.presets import hyperparameters
+from goalward.training.methods.table import METHODS
 from goalward.training.runs import plan_run
 
 SIZE, LENGTH = 1544, 200
@@ -104,7 +104,7 @@ class Peak:
 def fit_a_file(path: Path, methods: list[str], options: dict[str, Any]) -> dict[str, float]:
     """Peaks of reading, fitting and predicting, in bytes."""
     import goalward
-    from goalward.training.feature_file import read_features
+    from goalward.training.stored.feature_file import read_features
 
     found: dict[str, float] = {}
     with Peak() as peak:

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 import goalward
-from goalward.training.presets import OWN_NUMBERS, hyperparameters
+from goalward.training.methods.presets import OWN_NUMBERS, hyperparameters
 from goalward.values.fit import fit
 
 

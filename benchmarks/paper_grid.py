@@ -17,9 +17,9 @@ import torch
 
 import goalward
 from goalward.training.fit import train
-from goalward.training.frames import TrainingFrames, training_frames
-from goalward.training.methods import find_method
-from goalward.training.presets import PRESETS
+from goalward.training.frames.training_frames import TrainingFrames, training_frames
+from goalward.training.methods.presets import PRESETS
+from goalward.training.methods.table import find_method
 from goalward.training.runs import all_runs, plan_run
 
 METHODS = ("liveness", "liveness-nb", "td", "mc", "mc-dist")

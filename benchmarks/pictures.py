@@ -88,8 +88,8 @@ GROUPS: dict[str, Group] = {
         ("docs/pictures/validation/*",),
         (
             *("benchmarks/validation.py", "case_studies/truth/results/truth_summary.md"),
-            *("src/goalward/metrics/comparing/boschloo.py",),
-            *("src/goalward/metrics/comparing/sequential.py",),
+            *("src/goalward/metrics/comparing/rates/boschloo.py",),
+            *("src/goalward/metrics/comparing/watching/sequential.py",),
             "src/goalward/metrics/uncertainty/*.py",
         ),
     ),

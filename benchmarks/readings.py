@@ -26,10 +26,10 @@ import torch
 import goalward
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
-from goalward.training.anchors import anchor_values
-from goalward.training.frames import training_frames
-from goalward.training.lens import Sight
-from goalward.training.presets import hyperparameters
+from goalward.training.frames.lens import Sight
+from goalward.training.frames.training_frames import training_frames
+from goalward.training.methods.presets import hyperparameters
+from goalward.training.networks.anchors import anchor_values
 from goalward.values.fit import fit
 from goalward.values.fitted import Fitted
 

@@ -28,10 +28,10 @@ from goalward.report.pages.files import write_pages
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.run_folder import RunFolder
+from goalward.runs.folder.stored import write_run
 from goalward.runs.results import common_discount, judge
 from goalward.runs.run import Run
 from goalward.runs.settings import RunEpisode, RunSettings
-from goalward.runs.stored import write_run
 from goalward.values.chances import ChanceTable
 from goalward.values.events import table_events
 from goalward.values.hindsight import DEFAULT_DECAY, HindsightChoice, with_hindsight

@@ -21,10 +21,10 @@ import torch
 
 import goalward
 from goalward.training.fit import batch_trainer
-from goalward.training.frames import TrainingFrames, training_frames
-from goalward.training.inputs import FeatureRows
-from goalward.training.methods import METHODS
-from goalward.training.presets import hyperparameters
+from goalward.training.frames.inputs import FeatureRows
+from goalward.training.frames.training_frames import TrainingFrames, training_frames
+from goalward.training.methods.presets import hyperparameters
+from goalward.training.methods.table import METHODS
 from goalward.training.problem import problem_of
 from goalward.training.runs import plan_run
 from goalward.training.step import initial_state

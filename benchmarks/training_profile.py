@@ -19,8 +19,8 @@ from typing import Any
 import torch
 
 from goalward.training import fit
-from goalward.training.methods import find_method
-from goalward.training.presets import PRESETS
+from goalward.training.methods.presets import PRESETS
+from goalward.training.methods.table import find_method
 from goalward.training.runs import all_runs, plan_run
 from paper_grid import CASES, METHODS, SEEDS
 from paper_grid import random_frames as frames_of_grid

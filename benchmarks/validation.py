@@ -14,8 +14,8 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 from scipy import signal, stats
 
-from goalward.metrics.comparing.boschloo import boschloo_tests
-from goalward.metrics.comparing.sequential import log_e_value
+from goalward.metrics.comparing.rates.boschloo import boschloo_tests
+from goalward.metrics.comparing.watching.sequential import log_e_value
 from goalward.metrics.uncertainty.intervals import limits
 from goalward.metrics.uncertainty.proportions import clopper_pearson, difference, wilson
 from goalward.metrics.uncertainty.weighing import FrameMean

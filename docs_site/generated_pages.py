@@ -10,8 +10,8 @@ from mkdocs.structure.files import File, Files
 
 import goalward
 from goalward.cli.app import app
-from goalward.runs.described import RunFile, run_files
-from goalward.runs.json_schema import described_types, field_meanings, kind_in_words
+from goalward.runs.folder.described import RunFile, run_files
+from goalward.runs.folder.json_schema import described_types, field_meanings, kind_in_words
 
 ROOT = Path(__file__).parent.parent
 # Every public name, in the order in which somebody needs them.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import goalward
 from goalward.looks import EVENT_LOOKS, METHOD_COLOURS, looks_of
-from goalward.training.methods import METHODS
+from goalward.training.methods.table import METHODS
 from goalward.values.events import EventKind
 
 SOURCE = Path(goalward.__file__).parent

@@ -126,7 +126,7 @@ class Mutations:
 def _tell_all(asked: Format) -> None:
     """All that would be learned from: episodes, numbers, pictures, and what was said of them."""
     import goalward
-    from goalward.training.feature_file import read_features
+    from goalward.training.stored.feature_file import read_features
 
     if asked.path.endswith(".npz"):
         try:

@@ -25,7 +25,7 @@ Files = Mapping[str, str]
 def write_small_features(path: Path, seed: int = 0, num_episodes: int = 8) -> None:
     """Episodes of 8 to 13 frames: a ramp and noise. Every other one succeeds."""
     import goalward
-    from goalward.training.feature_file import write_features
+    from goalward.training.stored.feature_file import write_features
 
     draws = np.random.default_rng(seed)
     features: list[np.ndarray] = []

@@ -14,20 +14,20 @@ from collections.abc import Iterator
 import numpy as np
 from intervals import BALANCED, UNBALANCED, mostly_nothing, rubric
 
-from goalward.metrics.comparing.boschloo import boschloo_tests
-from goalward.metrics.comparing.budget import wanted_leads
 from goalward.metrics.comparing.comparison import compare
-from goalward.metrics.comparing.exact_tests import mcnemar_test, stratified_test
-from goalward.metrics.comparing.heterogeneity import equal_odds
 from goalward.metrics.comparing.partial_credit.permutation import permutation_test, sign_flip_test
 from goalward.metrics.comparing.partial_credit.watching import log_e_values
-from goalward.metrics.comparing.sequential import log_e_value
+from goalward.metrics.comparing.rates.boschloo import boschloo_tests
+from goalward.metrics.comparing.rates.exact_tests import mcnemar_test, stratified_test
+from goalward.metrics.comparing.steps.time_to_success import log_rank, success_times
 from goalward.metrics.comparing.tables.outcome_table import (
     EpisodeOutcome,
     OutcomeTable,
     PolicyOutcomes,
 )
-from goalward.metrics.comparing.time_to_success import log_rank, success_times
+from goalward.metrics.comparing.tasks.heterogeneity import equal_odds
+from goalward.metrics.comparing.watching.budget import wanted_leads
+from goalward.metrics.comparing.watching.sequential import log_e_value
 from goalward.rollouts.episode import Outcome
 
 Row = tuple[str, str, float]

@@ -22,15 +22,15 @@ from goalward.metrics.comparing.partial_credit.mean_interval import (
     paired_difference_interval,
 )
 from goalward.metrics.comparing.partial_credit.watching import unrefuted_differences
-from goalward.metrics.comparing.posterior import central, compare_rates, rate_posterior
 from goalward.metrics.comparing.preferences import Preference, rank_by_preferences
-from goalward.metrics.comparing.sequential import difference_interval as watched_interval
-from goalward.metrics.comparing.task_rates import (
+from goalward.metrics.comparing.rates.posterior import central, compare_rates, rate_posterior
+from goalward.metrics.comparing.tasks.rates import (
     common_weights,
     difference_of,
     task_rate,
 )
-from goalward.metrics.comparing.unlabelled import predicted_difference, predicted_mean
+from goalward.metrics.comparing.unlabelled_rollouts.mean import predicted_difference, predicted_mean
+from goalward.metrics.comparing.watching.sequential import difference_interval as watched_interval
 from goalward.metrics.uncertainty.proportions import (
     ConfidenceLimits,
     clopper_pearson,

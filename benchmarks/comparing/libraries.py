@@ -16,9 +16,9 @@ from statsmodels.stats.proportion import (  # type: ignore[import-not-found]
     confint_proportions_2indep,
 )
 
-from goalward.metrics.comparing.exact_tests import boschloo_test
 from goalward.metrics.comparing.partial_credit.permutation import permutation_test
-from goalward.metrics.comparing.unlabelled import predicted_mean
+from goalward.metrics.comparing.rates.exact_tests import boschloo_test
+from goalward.metrics.comparing.unlabelled_rollouts.mean import predicted_mean
 from goalward.metrics.uncertainty.proportions import difference
 
 

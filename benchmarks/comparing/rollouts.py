@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from goalward.metrics.comparing.budget import wanted_leads
-from goalward.metrics.comparing.sequential import log_e_value
+from goalward.metrics.comparing.watching.budget import wanted_leads
+from goalward.metrics.comparing.watching.sequential import log_e_value
 
 BUDGET, ALPHA = 200, 0.05
 RATES = ((0.5, 0.8), (0.1, 0.3), (0.85, 0.95), (0.05, 0.05), (0.5, 0.5), (0.9, 0.9))

@@ -16,7 +16,7 @@ import numpy as np
 from many_tasks import METHOD, error
 from worlds import read_world
 
-from goalward.training.efforts import EFFORTS, find_effort, with_effort
+from goalward.training.methods.efforts import EFFORTS, find_effort, with_effort
 from goalward.values.fit import fit
 
 

@@ -26,9 +26,9 @@ from goalward.metrics.truth.known_frames import known_frames
 from goalward.targets.lambda_returns import lambda_return
 from goalward.targets.liveness import discounted_goal, liveness_value
 from goalward.targets.survival import seen_of_bins
-from goalward.training.methods import METHODS, Method
-from goalward.training.outputs import survival_edges
-from goalward.training.stages import DARK
+from goalward.training.methods.outputs import survival_edges
+from goalward.training.methods.stages import DARK
+from goalward.training.methods.table import METHODS, Method
 from goalward.values.fit import fit
 from goalward.values.fitted import Fitted
 

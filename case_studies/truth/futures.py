@@ -16,7 +16,7 @@ from worlds import read_world
 from goalward.metrics.truth.known_frames import known_frames
 from goalward.metrics.uncertainty.intervals import over_episodes
 from goalward.metrics.uncertainty.weighing import mean_by_episode
-from goalward.training.presets import hyperparameters
+from goalward.training.methods.presets import hyperparameters
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from goalward.metrics.truth.known_frames import known_frames
 from goalward.rollouts.concatenation import concatenate
 from goalward.rollouts.dataset import Rollouts
 from goalward.targets.liveness import liveness_value
-from goalward.training.efforts import find_effort, with_effort
+from goalward.training.methods.efforts import find_effort, with_effort
 from goalward.values.fit import fit
 
 METHOD = "lambda-returns"

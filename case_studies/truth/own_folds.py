@@ -17,7 +17,7 @@ from worlds import read_world
 
 from goalward.metrics.scores.card import scorecard
 from goalward.rollouts.dataset import Rollouts
-from goalward.training.efforts import with_effort
+from goalward.training.methods.efforts import with_effort
 from goalward.values.fit import fit
 from goalward.values.fitted import Fitted
 

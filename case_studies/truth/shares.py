@@ -27,8 +27,8 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import BoolArray, FloatArray
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.seeds import generator
-from goalward.training.efforts import with_effort
-from goalward.training.methods import METHODS
+from goalward.training.methods.efforts import with_effort
+from goalward.training.methods.table import METHODS
 from goalward.values.fit import fit
 from goalward.values.landmarks import landmarks, log_odds_step, moved
 

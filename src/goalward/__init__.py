@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from goalward.rollouts.episode import Episode, Outcome
     from goalward.rollouts.readers import read
     from goalward.rollouts.readers.arrays import from_arrays
-    from goalward.runs.audit import audit
+    from goalward.runs.auditing.audit import audit
     from goalward.runs.compare import compare
     from goalward.runs.evaluate import evaluate
+    from goalward.runs.folder.stored import open_run
     from goalward.runs.making.plan import Plan, plan
     from goalward.runs.preferences import rank_preferences
     from goalward.runs.run import Run
-    from goalward.runs.stored import open_run
     from goalward.trackers.track import track
-    from goalward.training.feature_file import read_features, write_features
+    from goalward.training.stored.feature_file import read_features, write_features
     from goalward.values.fit import fit
     from goalward.values.fitted import Fitted, load
     from goalward.values.table import ValueTable, read_values

@@ -11,7 +11,7 @@ from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 from goalward.cli.app import app
 from goalward.errors import GoalwardError
 from goalward.rollouts.episode import Outcome
-from goalward.runs.stored import write_run
+from goalward.runs.folder.stored import write_run
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from goalward.cli.app import app
 from goalward.cli.episodes import episodes_command
 from goalward.errors import GoalwardError
 from goalward.rollouts.episode import Outcome
-from goalward.runs.stored import write_run
+from goalward.runs.folder.stored import write_run
 
 TASK = "put both moka pots on the stove and close the drawer"
 

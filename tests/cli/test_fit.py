@@ -12,8 +12,8 @@ import pytest
 import goalward
 from goalward.cli.fit import fit_command
 from goalward.cli.predict import predict_command
-from goalward.training.feature_file import write_features
-from goalward.training.tensor_file import read_tensors
+from goalward.training.stored.feature_file import write_features
+from goalward.training.stored.tensor_file import read_tensors
 from goalward.values.table import read_values
 
 SMALL = ("width=8", "num_layers=2", "num_steps=6", "batch_size=16")

@@ -6,8 +6,8 @@ from goalward.cli.app import app
 from goalward.cli.assignments import assignments
 from goalward.cli.settings import in_words, settings_command
 from goalward.errors import GoalwardError
-from goalward.training.numbers_explained import settings
-from goalward.training.presets import hyperparameters
+from goalward.training.methods.numbers_explained import settings
+from goalward.training.methods.presets import hyperparameters
 
 
 def test_all_numbers_with_default_own_and_efforts(capsys, monkeypatch):

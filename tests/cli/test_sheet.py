@@ -10,8 +10,8 @@ from goalward.cli.sheet import sheet_command
 from goalward.errors import GoalwardError
 from goalward.report.figures import sheet
 from goalward.rollouts.embedded import located
+from goalward.runs.folder.stored import write_run
 from goalward.runs.settings import RunData
-from goalward.runs.stored import write_run
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import goalward
 from goalward.cli.app import app
-from goalward.runs.described import run_files
+from goalward.runs.folder.described import run_files
 
 LINK = re.compile(r'(?:href|src)="?([^">\s]+)')
 # A script, a style, a picture or a font; a link that somebody may follow is another thing.

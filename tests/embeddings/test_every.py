@@ -7,7 +7,7 @@ from rollout_files.small_encoder import WIDTH, picture_rollouts, small_encoder
 import goalward
 from goalward.embeddings.embed import embed
 from goalward.embeddings.outlook import embedding_outlook
-from goalward.training.feature_file import read_features, write_features
+from goalward.training.stored.feature_file import read_features, write_features
 
 LENGTHS = (7, 6)
 # Of the first, a success, every third and its goal, the last; of the second the last besides.

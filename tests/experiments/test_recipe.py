@@ -16,8 +16,8 @@ from goalward.experiments.paper_comparison import (
 from goalward.experiments.recipe import case_studies, find_recipe, read_recipe
 from goalward.experiments.results import ResultRow, Results
 from goalward.metrics.score import Score
-from goalward.training.methods import METHODS
-from goalward.training.presets import PRESETS
+from goalward.training.methods.presets import PRESETS
+from goalward.training.methods.table import METHODS
 
 OURS = {"Ours": "liveness", "Ours-NB": "liveness-nb", "TD(0)": "td", "MC": "mc", "MC-D": "mc-dist"}
 # In the order of the paper's tables.

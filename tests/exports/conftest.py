@@ -13,8 +13,8 @@ from rollout_files.lerobot import make_episode, write_lerobot
 from goalward.metrics.trust import Grade
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.readers import lerobot
+from goalward.runs.folder.stored import write_run
 from goalward.runs.settings import RunData
-from goalward.runs.stored import write_run
 
 INF = float("inf")
 

@@ -22,7 +22,7 @@ from goalward.looks import EVENT_LOOKS, METHOD_COLOURS, channels
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.run_folder import RunFolder
-from goalward.runs.stored import open_run
+from goalward.runs.folder.stored import open_run
 
 CAMERA = "/cameras/observation.images.front"
 

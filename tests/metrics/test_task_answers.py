@@ -7,7 +7,7 @@ from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 from goalward.metrics.evaluation_scores import EvaluationScores
 from goalward.metrics.task_answers import NONE_HELD_OUT, ONE_EPISODE, ONE_OUTCOME, TOO_FEW
 from goalward.rollouts.episode import Outcome
-from goalward.runs.codec import decoded, encoded
+from goalward.runs.folder.codec import decoded, encoded
 
 SUCCESS, TIME_OUT, FAILURE = Outcome.SUCCESS, Outcome.TIME_OUT, Outcome.FAILURE
 LENGTH = 10

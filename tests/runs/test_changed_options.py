@@ -12,7 +12,7 @@ from goalward.config import read_toml, toml_text
 from goalward.errors import GoalwardError, speaking_of_flags
 from goalward.runs.making import evaluation as making
 from goalward.training import fit as training_loop
-from goalward.training.tensor_file import read_tensors, write_tensors
+from goalward.training.stored.tensor_file import read_tensors, write_tensors
 
 TINY = {"width": 8, "num_layers": 2, "num_steps": 20, "batch_size": 32}
 USUAL = {"policy": "ours", "methods": ("liveness", "mc"), "seeds": 1, "standard_horizon": 9}

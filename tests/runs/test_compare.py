@@ -9,7 +9,7 @@ from rollout_files.outcomes import write_policy
 
 import goalward
 from goalward.rollouts.episode import Outcome
-from goalward.runs.stored import write_run
+from goalward.runs.folder.stored import write_run
 
 
 def policies(tmp_path):

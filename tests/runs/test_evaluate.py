@@ -15,7 +15,7 @@ import pytest
 import goalward
 from goalward.metrics.scores.paper_metrics import paper_metrics
 from goalward.metrics.truth.frame_truth import FrameTruth
-from goalward.runs.codec import encoded
+from goalward.runs.folder.codec import encoded
 from goalward.runs.making import evaluation as making
 
 TINY = {"width": 16, "num_layers": 2, "num_steps": 40, "batch_size": 64}

@@ -10,8 +10,8 @@ from goalward.errors import GoalwardError
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.rollouts.episode import Outcome
 from goalward.runs.curves import Curves
+from goalward.runs.folder.stored import open_run, write_run
 from goalward.runs.settings import RunData
-from goalward.runs.stored import open_run, write_run
 from goalward.values.events import EventKind
 
 

@@ -25,10 +25,10 @@ from goalward.metrics.scores.table import SCORES
 from goalward.metrics.truth.frame_truth import read_truth
 from goalward.rollouts.embedded import located
 from goalward.run_folder import RunFolder
+from goalward.runs.folder.stored import read_episodes, write_run
 from goalward.runs.results import common_discount, judge
 from goalward.runs.run import Run
 from goalward.runs.settings import RunData, RunEpisode, RunSettings
-from goalward.runs.stored import read_episodes, write_run
 from goalward.values.hindsight import HindsightChoice, with_hindsight
 from goalward.values.made_chances import chances_of_values
 from goalward.values.table import ValueTable

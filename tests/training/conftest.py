@@ -5,10 +5,10 @@ import pytest
 import torch
 
 import goalward
-from goalward.training.frames import training_frames
-from goalward.training.hyperparameters import Hyperparameters
-from goalward.training.inputs import FeatureRows
-from goalward.training.methods import METHODS
+from goalward.training.frames.inputs import FeatureRows
+from goalward.training.frames.training_frames import training_frames
+from goalward.training.methods.hyperparameters import Hyperparameters
+from goalward.training.methods.table import METHODS
 from goalward.training.problem import problem_of
 from goalward.training.runs import plan_run
 from goalward.training.step import initial_state

@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from goalward.training.fit import train
-from goalward.training.frames import training_frames
-from goalward.training.hyperparameters import Hyperparameters
-from goalward.training.inputs import FeatureRows, standardisation
-from goalward.training.methods import METHODS
-from goalward.training.nets import frame_values
+from goalward.training.frames.inputs import FeatureRows, standardisation
+from goalward.training.frames.training_frames import training_frames
+from goalward.training.methods.hyperparameters import Hyperparameters
+from goalward.training.methods.table import METHODS
+from goalward.training.networks.nets import frame_values
+from goalward.training.networks.value_net import NetShape, initial_weights
 from goalward.training.runs import all_runs, plan_run
-from goalward.training.value_net import NetShape, initial_weights
 
 # On the CPU runs are computed one by one: only the sums behind the input scaling may round
 # differently in company.

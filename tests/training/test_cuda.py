@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import goalward
-from goalward.training.methods import METHODS
+from goalward.training.methods.table import METHODS
 
 # bfloat16 keeps three digits; after this many steps the two trainings have drifted apart by less
 # than the difference between two seeds (0.0001 to 0.012 seen on an H200).

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import goalward
-from goalward.training.methods import METHODS
+from goalward.training.methods.table import METHODS
 from goalward.training.progress import Pace
 from goalward.values.fit import fit
 from goalward.values.fitted import load

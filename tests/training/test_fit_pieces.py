@@ -13,10 +13,10 @@ from goalward.errors import GoalwardError
 from goalward.training import fit_pieces
 from goalward.training.fit import train
 from goalward.training.fit_pieces import PIECES, independent_parts, train_on
-from goalward.training.frames import training_frames
-from goalward.training.frames_file import holds, read_frames, write_frames
-from goalward.training.origin import fingerprint
-from goalward.training.presets import hyperparameters
+from goalward.training.frames.training_frames import training_frames
+from goalward.training.methods.presets import hyperparameters
+from goalward.training.stored.frames_file import holds, read_frames, write_frames
+from goalward.training.stored.origin import fingerprint
 from goalward.values.fit import asked_runs, fit
 from ray_cluster import lose_a_node, needs_ray, two_nodes
 

@@ -8,17 +8,17 @@ import pytest
 import torch
 
 import goalward
-from goalward.training.anchors import anchor_values
 from goalward.training.fit import train
-from goalward.training.frames import training_frames
-from goalward.training.lens import Sight
-from goalward.training.methods import METHODS, Method
-from goalward.training.nets import frame_chances, frame_values, nets_of, rows_seen_by
-from goalward.training.outputs import SOFT_HAZARD
-from goalward.training.presets import hyperparameters
+from goalward.training.frames.lens import Sight
+from goalward.training.frames.training_frames import training_frames
+from goalward.training.methods.outputs import SOFT_HAZARD
+from goalward.training.methods.presets import hyperparameters
+from goalward.training.methods.stages import Stage
+from goalward.training.methods.table import METHODS, Method
+from goalward.training.networks.anchors import anchor_values
+from goalward.training.networks.nets import frame_chances, frame_values, nets_of, rows_seen_by
 from goalward.training.progress import Pace
 from goalward.training.runs import plan_runs
-from goalward.training.stages import Stage
 from goalward.values.fit import fit
 from goalward.values.fitted import load
 

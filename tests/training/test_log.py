@@ -7,9 +7,9 @@ import pytest
 import torch
 
 import goalward
-from goalward.training.inputs import FeatureRows
+from goalward.training.frames.inputs import FeatureRows
+from goalward.training.networks.value_net import net_outputs
 from goalward.training.progress import Pace
-from goalward.training.value_net import net_outputs
 from goalward.values.fit import fit
 
 EVERY_BATCH = Pace(report_s=0.0)

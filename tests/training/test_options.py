@@ -5,9 +5,9 @@ import pytest
 import torch
 
 import goalward
-from goalward.training.hyperparameters import Hyperparameters
-from goalward.training.inputs import FeatureRows
-from goalward.training.methods import METHODS
+from goalward.training.frames.inputs import FeatureRows
+from goalward.training.methods.hyperparameters import Hyperparameters
+from goalward.training.methods.table import METHODS
 from goalward.training.problem import problem_of
 from goalward.training.runs import plan_run
 from goalward.values.fit import fit

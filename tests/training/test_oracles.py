@@ -15,7 +15,7 @@ import pytest
 
 import goalward
 from goalward.targets.exact import exact_liveness
-from goalward.training.methods import METHODS
+from goalward.training.methods.table import METHODS
 from goalward.values.fit import fit
 
 GOAL, FORWARD, TRAPPED = 4, 0.55, 0.08

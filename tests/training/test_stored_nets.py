@@ -8,7 +8,11 @@ import torch
 from safetensors.torch import save_file
 
 import goalward
-from goalward.training.checkpoint import (
+from goalward.training.frames.training_frames import training_frames
+from goalward.training.methods.stages import BOOTSTRAP, MC, SPARSE, STAGES
+from goalward.training.networks.nets import LossLog, Nets
+from goalward.training.runs import NetRun
+from goalward.training.stored.checkpoint import (
     Checkpoint,
     nets_path,
     read_nets,
@@ -16,12 +20,8 @@ from goalward.training.checkpoint import (
     runs_from_json,
     write_nets,
 )
-from goalward.training.frames import training_frames
-from goalward.training.nets import LossLog, Nets
-from goalward.training.origin import fingerprint
-from goalward.training.runs import NetRun
-from goalward.training.stages import BOOTSTRAP, MC, SPARSE, STAGES
-from goalward.training.tensor_file import read_tensors, write_tensors
+from goalward.training.stored.origin import fingerprint
+from goalward.training.stored.tensor_file import read_tensors, write_tensors
 
 ANCHOR = NetRun(SPARSE, seed=1, episodes=(0, 2), held_out=(1,), name="lift", fold=0)
 RUN = NetRun(BOOTSTRAP, seed=1, episodes=(0, 2, 3), held_out=(1,), name="lift", anchors=(ANCHOR,))

@@ -7,9 +7,9 @@ import pytest
 
 import goalward
 from goalward.rollouts.dataset import Rollouts
-from goalward.training.frames import training_frames
-from goalward.training.methods import METHODS
-from goalward.training.presets import hyperparameters
+from goalward.training.frames.training_frames import training_frames
+from goalward.training.methods.presets import hyperparameters
+from goalward.training.methods.table import METHODS
 from goalward.training.problem import _trained_on
 from goalward.training.runs import NetRun
 from goalward.values.fit import fit

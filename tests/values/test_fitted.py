@@ -8,8 +8,8 @@ import pytest
 from rollout_files.two_tasks import HALVES, TINY, of_task, two_tasks
 
 import goalward
-from goalward.training.methods import METHODS
-from goalward.training.presets import hyperparameters
+from goalward.training.methods.presets import hyperparameters
+from goalward.training.methods.table import METHODS
 from goalward.training.progress import Pace
 from goalward.values.fit import fit
 

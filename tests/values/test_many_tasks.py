@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import goalward
-from goalward.training.task_codes import task_codes
+from goalward.training.frames.task_codes import task_codes
 from goalward.values.fit import fit
 from goalward.values.fitted import load
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from goalward.errors import GoalwardError
-from goalward.training.nets import LossLog
+from goalward.training.methods.stages import MC
+from goalward.training.networks.nets import LossLog
 from goalward.training.runs import NetRun
-from goalward.training.stages import MC
 from goalward.values.events import (
     Event,
     EventKind,

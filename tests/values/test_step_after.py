@@ -7,8 +7,8 @@ import pytest
 import torch
 from rollout_files.two_tasks import TINY, of_task, two_tasks
 
-from goalward.training.methods import Method
-from goalward.training.stages import MC
+from goalward.training.methods.stages import MC
+from goalward.training.methods.table import Method
 from goalward.values.fit import fit
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -11,8 +11,8 @@ from safetensors.numpy import save_file
 
 import goalward
 from goalward.run_folder import RunFolder
-from goalward.training.methods import Method
-from goalward.training.stages import MC
+from goalward.training.methods.stages import MC
+from goalward.training.methods.table import Method
 from goalward.values.fit import fit
 from goalward.values.fitted import load
 

@@ -65,7 +65,7 @@ def audit_command(
     from goalward.report.words.audit import audit_document
     from goalward.report.words.rendering import print_document
     from goalward.run_folder import RunFolder
-    from goalward.runs.codec import encoded
+    from goalward.runs.folder.codec import encoded
 
     found = goalward.audit(path, against=against, data=data, reading=given(reading), out=out)
     folder = out or (RunFolder(Path(path)).audit if found.method else None)

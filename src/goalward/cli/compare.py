@@ -103,7 +103,7 @@ def compare_command(
         A folder for a page (index.html), comparison.json, comparison.md and pictures.
     """
     # SciPy's statistics take most of a second to import: only who compares pays.
-    from goalward.report.words.comparison import comparison_document
+    from goalward.report.words.comparing.summary import comparison_document
     from goalward.report.words.rendering import print_document
     from goalward.runs.compare import compare, worse_ones
     from goalward.runs.preferences import is_about_preferences
@@ -158,7 +158,7 @@ def compare_command(
 
 def _rank(tables: tuple[Path, ...], level: float, json_output: bool, out: Path | None) -> None:
     """Preferences have no rollouts, and few of the options mean anything to them."""
-    from goalward.report.words.preferences import preference_document
+    from goalward.report.words.comparing.preferences import preference_document
     from goalward.report.words.rendering import print_document
     from goalward.runs.preferences import rank_preferences
 

@@ -114,7 +114,7 @@ def embed_command(
         return
     embedded = embed_input(rollouts, options, device=device, strict=reading.strict, workers=who)
     if out is not None:
-        from goalward.training.feature_file import write_features
+        from goalward.training.stored.feature_file import write_features
 
         sweep(out.parent, name=out.name)
         write_features(out, embedded)

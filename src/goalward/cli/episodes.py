@@ -121,7 +121,7 @@ def _in_csv(cell: object) -> object:
 
 
 def _print_json(rows: Sequence[EpisodeRow]) -> None:
-    from goalward.runs.codec import encoded
+    from goalward.runs.folder.codec import encoded
 
     print(json.dumps([encoded(row, in_full=True) for row in rows], indent=2, ensure_ascii=False))
 

@@ -70,7 +70,7 @@ def fit_command(
     """
     # torch takes seconds to import: only commands that need it pay.
     from goalward.executors.choice import Workers
-    from goalward.training.feature_file import read_features
+    from goalward.training.stored.feature_file import read_features
     from goalward.values.fit import fit
 
     Workers(on, workers)

@@ -46,7 +46,7 @@ def predict_command(
         cpu, cuda, ... Default: cuda where there is one.
     """
     # torch takes seconds to import: only commands that need it pay.
-    from goalward.training.feature_file import read_features
+    from goalward.training.stored.feature_file import read_features
     from goalward.values.fitted import load
     from goalward.values.hindsight import with_hindsight
 

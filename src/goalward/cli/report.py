@@ -56,7 +56,7 @@ def report_command(
     from goalward.errors import GoalwardError
     from goalward.report.pages.runs_page import write_runs_page
     from goalward.run_folder import RunFolder
-    from goalward.runs.stored import open_run
+    from goalward.runs.folder.stored import open_run
 
     if data is not None:
         raise GoalwardError("--data is for one run; write the reports of several one by one first")

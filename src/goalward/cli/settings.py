@@ -12,7 +12,7 @@ from rich.table import Table
 from goalward.cli.console import output_console, plain
 
 if TYPE_CHECKING:
-    from goalward.training.numbers_explained import Setting
+    from goalward.training.methods.numbers_explained import Setting
 
 
 def settings_command(name: str | None = None, /) -> None:
@@ -36,7 +36,7 @@ def settings_command(name: str | None = None, /) -> None:
     name
         One hyper-parameter. Default: all.
     """
-    from goalward.training.numbers_explained import find_setting
+    from goalward.training.methods.numbers_explained import find_setting
 
     console = output_console()
     if name is None:
@@ -46,8 +46,8 @@ def settings_command(name: str | None = None, /) -> None:
 
 
 def _print_all(console: Console) -> None:
-    from goalward.training.efforts import EFFORTS
-    from goalward.training.numbers_explained import settings
+    from goalward.training.methods.efforts import EFFORTS
+    from goalward.training.methods.numbers_explained import settings
 
     known = settings().values()
     methods = dict.fromkeys(method for setting in known for method in setting.own)

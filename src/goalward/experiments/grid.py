@@ -32,8 +32,8 @@ from goalward.metrics.truth.card import chance_steps
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import Endings
 from goalward.runs.making.steps import data_digest, digest
-from goalward.training.methods import find_method
-from goalward.training.presets import hyperparameters
+from goalward.training.methods.presets import hyperparameters
+from goalward.training.methods.table import find_method
 from goalward.training.progress import UNHURRIED, Pace, TrainingProgress
 from goalward.values.chances import chance_points
 from goalward.values.fit import fit

@@ -18,7 +18,7 @@ from goalward.report.words.tables import write_table
 from goalward.report.words.truth import truth_paragraphs
 from goalward.report.words.truth_table import chance_table, truth_csv, value_table
 from goalward.rollouts.dataset import Rollouts
-from goalward.training.presets import hyperparameters
+from goalward.training.methods.presets import hyperparameters
 from goalward.values.chances import read_chances
 from goalward.values.table import read_values
 

@@ -28,8 +28,8 @@ from goalward.monitor.band import DEFAULT_LEVEL, check_level
 from goalward.progress import progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import is_embedded
+from goalward.runs.folder.stored import open_run
 from goalward.runs.run import Run
-from goalward.runs.stored import open_run
 
 # What an advantage looks at, where nobody says how many steps ahead.
 HINDSIGHT = "hindsight"

@@ -35,7 +35,7 @@ from goalward.monitor.folder import (
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
 from goalward.runs.run import Run
-from goalward.training.outputs import survival_edges
+from goalward.training.methods.outputs import survival_edges
 from goalward.values.fitted import Fitted, load
 
 

@@ -19,11 +19,11 @@ from goalward.embeddings.onnx.export import as_onnx
 from goalward.errors import GoalwardError, argument
 from goalward.files import written_whole
 from goalward.monitor.folder import LensArrays
-from goalward.training.inputs import standardised
-from goalward.training.lens import Lens
-from goalward.training.methods import Method
-from goalward.training.nets import Nets, nets_of
-from goalward.training.value_net import net_outputs
+from goalward.training.frames.inputs import standardised
+from goalward.training.frames.lens import Lens
+from goalward.training.methods.table import Method
+from goalward.training.networks.nets import Nets, nets_of
+from goalward.training.networks.value_net import net_outputs
 from goalward.values.fitted import Fitted
 
 _WITH_CHANCES = ("hazard", "soft-hazard")

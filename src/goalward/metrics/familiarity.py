@@ -77,7 +77,7 @@ def familiarity(
     them, so that its distance is what a new one of the same kind would have.
     """
     # torch takes seconds to import, and who reads a run does without.
-    from goalward.training.lens import principal_directions
+    from goalward.training.frames.lens import principal_directions
 
     size = min(learned.shape[1], _MOST_DIRECTIONS)
     mean, directions = principal_directions(learned, size)

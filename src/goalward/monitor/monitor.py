@@ -170,7 +170,7 @@ class Monitor:
     def _reading(self, outputs: FloatArray, doubts: tuple[str, ...]) -> Reading:
         """Hazards (networks, bins), the members of the first seed first, as one answer."""
         told = self.settings
-        # A network that says 0 expects one success over all bins (training/outputs.py).
+        # A network that says 0 expects one success over all bins (training/methods/outputs.py).
         logits = outputs - np.float32(np.log(outputs.shape[-1]))
         value = np.clip(survival_value(logits, self._edges, told.fit_discount), -1.0, 1.0)
         by_seed = value.reshape(told.num_seeds, -1).mean(axis=1).astype(np.float32)

@@ -1,6 +1,6 @@
 """What networks see of the frame at hand: main directions, differences to earlier frames, the task.
 
-The same as `goalward.training.lens` for whole episodes, frame by frame.
+The same as `goalward.training.frames.lens` for whole episodes, frame by frame.
 """
 
 from collections import deque

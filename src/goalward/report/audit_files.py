@@ -15,7 +15,7 @@ from goalward.report.words.rendering import markdown
 from goalward.rollouts.contact_sheet import Strip, strip_sheet
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
-from goalward.runs.codec import write_json
+from goalward.runs.folder.codec import write_json
 
 _log = logging.getLogger("goalward.report")
 _MOST_STRIPS = 24

@@ -7,13 +7,13 @@ from pathlib import Path
 from goalward.files import write_text
 from goalward.metrics.comparing.episode_pairs import EpisodePairs
 from goalward.metrics.comparing.result import Comparison
-from goalward.metrics.comparing.time_to_success import SuccessCurve
-from goalward.metrics.comparing.watching_curves import WatchingCurve
+from goalward.metrics.comparing.steps.time_to_success import SuccessCurve
+from goalward.metrics.comparing.watching.curves import WatchingCurve
 from goalward.report.figures.comparison import comparison_figure
 from goalward.report.figures.scores import save_figure
 from goalward.report.figures.watching import watching_figure
 from goalward.report.pages.comparison_page import Figures, write_comparison_page
-from goalward.report.words.comparison import comparison_document
+from goalward.report.words.comparing.summary import comparison_document
 from goalward.report.words.rendering import markdown
 
 _NAME = "comparison"

@@ -9,7 +9,7 @@ from goalward.metrics.comparing.preferences import PreferenceRanking
 from goalward.report.figures.preferences import preference_figure
 from goalward.report.figures.scores import save_figure
 from goalward.report.pages import document_page
-from goalward.report.words.preferences import preference_document
+from goalward.report.words.comparing.preferences import preference_document
 from goalward.report.words.rendering import markdown
 
 _NAME = "preferences"

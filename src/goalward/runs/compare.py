@@ -9,14 +9,14 @@ from goalward.metrics.comparing.comparison import compare as compare_outcomes
 from goalward.metrics.comparing.episode_pairs import episode_pairs
 from goalward.metrics.comparing.result import Comparison
 from goalward.metrics.comparing.special_results import Regression
-from goalward.metrics.comparing.steps_comparison import success_curves
+from goalward.metrics.comparing.steps.comparison import success_curves
 from goalward.metrics.comparing.tables.outcome_file import read_outcomes
 from goalward.metrics.comparing.tables.outcome_table import OutcomeTable
-from goalward.metrics.comparing.watching_curves import watching_curves
+from goalward.metrics.comparing.watching.curves import watching_curves
 from goalward.progress import progress_bar
 from goalward.run_folder import RunFolder
+from goalward.runs.folder.whole import check_files
 from goalward.runs.run import Run
-from goalward.runs.whole import check_files
 
 
 def compare(

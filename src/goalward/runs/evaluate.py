@@ -38,7 +38,7 @@ from goalward.runs.making.removal import remove_made, remove_run
 from goalward.runs.making.values_of_run import config_from, familiarity_with, given_as, source_run
 from goalward.runs.run import Run
 from goalward.runs.settings import MadeBy, RunSettings
-from goalward.training.efforts import find_effort, numbers_of
+from goalward.training.methods.efforts import find_effort, numbers_of
 from goalward.values.score_file import named_files, read_all_scores
 from goalward.versions import package_versions, python_version
 
@@ -227,7 +227,7 @@ def named_methods(methods: str | Sequence[str]) -> tuple[str, ...]:
 
 def usual_folds(methods: Sequence[str]) -> int:
     """Each episode judged by networks of the method itself, where all methods have such."""
-    from goalward.training.methods import find_method
+    from goalward.training.methods.table import find_method
 
     return OWN_FOLDS if all(find_method(method).is_folded for method in methods) else 1
 
@@ -247,7 +247,7 @@ def check_evaluation(
     """
     # torch takes seconds to import: not before the rollouts are read, and found wanting or not.
     from goalward.devices import chosen_device
-    from goalward.training.methods import find_method
+    from goalward.training.methods.table import find_method
 
     for method in config.methods:
         if config.folds == OWN_FOLDS and not find_method(method).is_folded:

@@ -9,7 +9,7 @@ from goalward.errors import argument, command_line, speaking_of_flags
 from goalward.metrics.more_rollouts import rollouts_for_rate, rollouts_for_trust
 from goalward.metrics.time_out_answer import Saying
 from goalward.metrics.trust import Grade
-from goalward.runs.label_findings import label_findings, looked_at
+from goalward.runs.auditing.label_findings import label_findings, looked_at
 
 if TYPE_CHECKING:
     from goalward.runs.run import Run

@@ -11,7 +11,7 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.readers import read
 from goalward.run_folder import RunFolder
 from goalward.runs.settings import RunEpisode
-from goalward.training.feature_file import read_features
+from goalward.training.stored.feature_file import read_features
 
 
 def read_again(

@@ -17,7 +17,7 @@ from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import known_frames
 from goalward.rollouts.dataset import Rollouts
 from goalward.runs.curves import curves_of
-from goalward.training.efforts import numbers_of
+from goalward.training.methods.efforts import numbers_of
 from goalward.values.chances import ChanceTable
 from goalward.values.events import EVENTS_OF, Event, table_events
 from goalward.values.hindsight import HindsightChoice

@@ -24,11 +24,11 @@ from goalward.rollouts.findings import some_of
 from goalward.run_folder import RunFolder
 from goalward.runs.curves import Curves, curves_of
 from goalward.runs.episode_table import EpisodeRow, SortedBy, episode_rows, sorted_rows
+from goalward.runs.folder.whole import check_files
 from goalward.runs.next_steps import NextStep, next_steps
 from goalward.runs.read_again import read_again
 from goalward.runs.results import Results, common_discount
 from goalward.runs.settings import RunEpisode, RunSettings
-from goalward.runs.whole import check_files
 from goalward.stores.place import StoredPath, url_of
 from goalward.values.chances import ChanceTable
 from goalward.values.events import EVENTS_OF, Event, EventsOf, table_events

@@ -13,23 +13,22 @@ from torch import Tensor
 
 from goalward.devices import chosen_device
 from goalward.stops import stops_held_back
-from goalward.training.after import JudgedFrames
-from goalward.training.anchors import anchor_values
-from goalward.training.blocks import Blocks, frames_per_block
-from goalward.training.checkpoint import Checkpoint
-from goalward.training.frames import TrainingFrames
-from goalward.training.fused import product_dtype
-from goalward.training.hyperparameters import Hyperparameters
-from goalward.training.lens import Sight
-from goalward.training.methods import Method
-from goalward.training.nets import (
+from goalward.training.frames.blocks import Blocks, frames_per_block
+from goalward.training.frames.lens import Sight
+from goalward.training.frames.task_codes import TaskCodes
+from goalward.training.frames.training_frames import TrainingFrames
+from goalward.training.methods.after import JudgedFrames
+from goalward.training.methods.hyperparameters import Hyperparameters
+from goalward.training.methods.table import Method
+from goalward.training.networks.anchors import anchor_values
+from goalward.training.networks.fused import product_dtype
+from goalward.training.networks.nets import (
     LossLog,
     Nets,
     frame_values,
     nets_of,
     rows_seen_by,
 )
-from goalward.training.origin import fingerprint
 from goalward.training.problem import Problem, problem_of
 from goalward.training.progress import UNHURRIED, OnProgress, Pace, Reporter, stage_names
 from goalward.training.runs import NetRun, all_runs
@@ -43,7 +42,8 @@ from goalward.training.step import (
     initial_state,
     train_batch,
 )
-from goalward.training.task_codes import TaskCodes
+from goalward.training.stored.checkpoint import Checkpoint
+from goalward.training.stored.origin import fingerprint
 
 _log = logging.getLogger("goalward.training")
 

@@ -17,18 +17,18 @@ import torch
 from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import executor_on
 from goalward.files import check_folder
-from goalward.training.checkpoint import Checkpoint, runs_as_json, runs_from_json
 from goalward.training.fit import train
-from goalward.training.frames import TrainingFrames
-from goalward.training.frames_file import holds, read_frames, write_frames
-from goalward.training.hyperparameters import Hyperparameters
-from goalward.training.methods import known_methods, stages_by_name
-from goalward.training.nets import LossLog, Nets, nets_of
-from goalward.training.origin import fingerprint
+from goalward.training.frames.task_codes import TaskCodes
+from goalward.training.frames.training_frames import TrainingFrames
+from goalward.training.methods.hyperparameters import Hyperparameters
+from goalward.training.methods.stages import Stage
+from goalward.training.methods.table import known_methods, stages_by_name
+from goalward.training.networks.nets import LossLog, Nets, nets_of
 from goalward.training.progress import OnProgress, TrainingProgress, stage_names
 from goalward.training.runs import NetRun, all_runs
-from goalward.training.stages import Stage
-from goalward.training.task_codes import TaskCodes
+from goalward.training.stored.checkpoint import Checkpoint, runs_as_json, runs_from_json
+from goalward.training.stored.frames_file import holds, read_frames, write_frames
+from goalward.training.stored.origin import fingerprint
 
 # In the folder of the networks, until all of them are there.
 PIECES = "pieces"

@@ -12,18 +12,18 @@ import torch
 from goalward import spilled
 from goalward.devices import chosen_device
 from goalward.rollouts.endings import Endings
-from goalward.training.blocks import frames_at_once
 from goalward.training.fit import batch_trainer
-from goalward.training.frames import TrainingFrames
-from goalward.training.fused import product_dtype
-from goalward.training.hyperparameters import Hyperparameters
-from goalward.training.lens import Sight
+from goalward.training.frames.blocks import frames_at_once
+from goalward.training.frames.lens import Sight
+from goalward.training.frames.task_codes import TaskCodes
+from goalward.training.frames.training_frames import TrainingFrames
+from goalward.training.methods.hyperparameters import Hyperparameters
+from goalward.training.networks.fused import product_dtype
+from goalward.training.networks.value_net import NetShape
 from goalward.training.problem import problem_of
 from goalward.training.runs import NetRun, all_runs
 from goalward.training.side_by_side import side_by_side
 from goalward.training.step import initial_state
-from goalward.training.task_codes import TaskCodes
-from goalward.training.value_net import NetShape
 
 # A try of one kind of network takes about so long.
 _TRY_S = 0.4

@@ -10,12 +10,12 @@ from torch import Tensor
 
 from goalward.errors import GoalwardError
 from goalward.rollouts.episode import Outcome
-from goalward.training.frames import TrainingFrames
-from goalward.training.hyperparameters import Hyperparameters
-from goalward.training.inputs import FeatureRows, standardisation
-from goalward.training.outputs import FrameLoss, ValueOf
+from goalward.training.frames.inputs import FeatureRows, standardisation
+from goalward.training.frames.training_frames import TrainingFrames
+from goalward.training.methods.hyperparameters import Hyperparameters
+from goalward.training.methods.outputs import FrameLoss, ValueOf
+from goalward.training.methods.stages import Stage
 from goalward.training.runs import NetRun
-from goalward.training.stages import Stage
 
 # What runs build on -> what those networks say of all frames.
 AnchorValues = Mapping[tuple[NetRun, ...], npt.NDArray[np.float32]]

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from goalward.training.hyperparameters import Hyperparameters
+from goalward.training.methods.hyperparameters import Hyperparameters
 from goalward.training.problem import Problem
 from goalward.training.runs import NetRun
 from goalward.training.step import State

@@ -10,10 +10,10 @@ import numpy as np
 from goalward.errors import GoalwardError
 from goalward.rollouts.episode import Outcome
 from goalward.seeds import generator
-from goalward.training.frames import TrainingFrames
-from goalward.training.hyperparameters import Hyperparameters
-from goalward.training.methods import Method
-from goalward.training.stages import STAGES, Stage
+from goalward.training.frames.training_frames import TrainingFrames
+from goalward.training.methods.hyperparameters import Hyperparameters
+from goalward.training.methods.stages import STAGES, Stage
+from goalward.training.methods.table import Method
 
 Episodes = tuple[int, ...]
 

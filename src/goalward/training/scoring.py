@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
+from goalward.training.networks.value_net import Weights, net_outputs
 from goalward.training.problem import Problem
 from goalward.training.step import (
     State,
@@ -14,7 +15,6 @@ from goalward.training.step import (
     inputs_of,
     read_weights,
 )
-from goalward.training.value_net import Weights, net_outputs
 
 
 @torch.no_grad()

@@ -4,13 +4,19 @@ import torch
 from torch import Tensor
 
 from goalward.training import replay
-from goalward.training.adam import adam_step, adam_step_with_copy
-from goalward.training.fused import kernels_for
-from goalward.training.hyperparameters import Hyperparameters
+from goalward.training.frames.shaking import Shaking
+from goalward.training.methods.hyperparameters import Hyperparameters
+from goalward.training.networks.adam import adam_step, adam_step_with_copy
+from goalward.training.networks.fused import kernels_for
+from goalward.training.networks.value_net import (
+    NetShape,
+    Weights,
+    initial_weights,
+    net_outputs,
+    some_runs,
+)
 from goalward.training.problem import Problem
-from goalward.training.shaking import Shaking
 from goalward.training.side_by_side import Each, one_by_one
-from goalward.training.value_net import NetShape, Weights, initial_weights, net_outputs, some_runs
 
 # Every tensor that changes in training, by name: "weights/bias_0", "mass", "batch", ...
 State = dict[str, Tensor]

@@ -16,10 +16,11 @@ from goalward.locks import alone_in
 from goalward.rollouts.dataset import Rollouts
 from goalward.training.fit import learn_after, train
 from goalward.training.fit_pieces import train_on
-from goalward.training.frames import TrainingFrames, training_frames
-from goalward.training.hyperparameters import Hyperparameters
-from goalward.training.methods import Method, find_method, known_methods, stages_by_name
-from goalward.training.presets import hyperparameters
+from goalward.training.frames.task_codes import TaskCodes, task_codes
+from goalward.training.frames.training_frames import TrainingFrames, training_frames
+from goalward.training.methods.hyperparameters import Hyperparameters
+from goalward.training.methods.presets import hyperparameters
+from goalward.training.methods.table import Method, find_method, known_methods, stages_by_name
 from goalward.training.progress import UNHURRIED, OnProgress, Pace
 from goalward.training.runs import (
     Episodes,
@@ -28,7 +29,6 @@ from goalward.training.runs import (
     plan_runs,
     warn_of_one_class,
 )
-from goalward.training.task_codes import TaskCodes, task_codes
 from goalward.values.fitted import Fitted
 from goalward.values.stored_fit import EVERY_TASK, Question
 

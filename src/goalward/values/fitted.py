@@ -11,10 +11,10 @@ import torch
 from goalward.devices import chosen_device
 from goalward.errors import GoalwardError
 from goalward.rollouts.dataset import Rollouts
-from goalward.training.frames import TrainingFrames, training_frames
-from goalward.training.hyperparameters import Hyperparameters
-from goalward.training.methods import Method
-from goalward.training.nets import (
+from goalward.training.frames.training_frames import TrainingFrames, training_frames
+from goalward.training.methods.hyperparameters import Hyperparameters
+from goalward.training.methods.table import Method
+from goalward.training.networks.nets import (
     Nets,
     chance_curves,
     frame_chances,

@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from goalward.errors import GoalwardError
-from goalward.training.frames import TrainingFrames
-from goalward.training.inputs import FeatureRows
-from goalward.training.methods import Method
-from goalward.training.nets import Nets
+from goalward.training.frames.inputs import FeatureRows
+from goalward.training.frames.training_frames import TrainingFrames
+from goalward.training.methods.table import Method
+from goalward.training.networks.nets import Nets
 from goalward.training.runs import NetRun
 
 

@@ -14,7 +14,12 @@ from goalward.checksums import (
 from goalward.config import command_behind
 from goalward.errors import GoalwardError
 from goalward.run_folder import RunFolder
-from goalward.training.checkpoint import (
+from goalward.training.methods.hyperparameters import Hyperparameters
+from goalward.training.methods.stages import Stage
+from goalward.training.methods.table import METHODS, Method, known_methods, stages_by_name
+from goalward.training.networks.nets import Nets
+from goalward.training.runs import NetRun
+from goalward.training.stored.checkpoint import (
     FACTS,
     RunsFacts,
     nets_path,
@@ -23,11 +28,6 @@ from goalward.training.checkpoint import (
     runs_from_json,
     write_nets,
 )
-from goalward.training.hyperparameters import Hyperparameters
-from goalward.training.methods import METHODS, Method, known_methods, stages_by_name
-from goalward.training.nets import Nets
-from goalward.training.runs import NetRun
-from goalward.training.stages import Stage
 
 _VERSION = 4
 # Version 2 wrote every answer's run inside it; 2 and 3 wrote no checksums.

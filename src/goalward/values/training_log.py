@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     # torch takes seconds, and a report reads a log without it.
     from torch import Tensor
 
-    from goalward.training.nets import LossLog
+    from goalward.training.networks.nets import LossLog
     from goalward.training.runs import NetRun
 
 _OF_NETWORK = (

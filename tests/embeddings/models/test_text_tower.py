@@ -20,9 +20,9 @@ from goalward.embeddings.embed import embed
 from goalward.embeddings.encoders import find_encoder
 from goalward.embeddings.models import text_tower
 from goalward.embeddings.models.text_tower import task_vectors
-from goalward.training.feature_file import read_features, write_features
-from goalward.training.frames import training_frames
-from goalward.training.presets import hyperparameters
+from goalward.training.frames.training_frames import training_frames
+from goalward.training.methods.presets import hyperparameters
+from goalward.training.stored.feature_file import read_features, write_features
 from goalward.values.fit import asked_runs
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -7,7 +7,7 @@ from rollout_files.outcomes import outcome_rows, table_of
 
 from goalward import GoalwardError
 from goalward.metrics.comparing.comparison import compare
-from goalward.metrics.comparing.exact_tests import (
+from goalward.metrics.comparing.rates.exact_tests import (
     boschloo_test,
     holm,
     mcnemar_test,
@@ -18,8 +18,8 @@ from goalward.metrics.comparing.sample_size import (
     rollouts_for_power,
     until_settled,
 )
-from goalward.metrics.comparing.sequential import difference_interval
 from goalward.metrics.comparing.tables.outcome_file import read_outcomes
+from goalward.metrics.comparing.watching.sequential import difference_interval
 
 
 def compared(tmp_path, *rows, **options):

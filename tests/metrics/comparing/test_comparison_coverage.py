@@ -8,8 +8,12 @@ import pytest
 from scipy.stats import binom
 
 from goalward import Outcome
-from goalward.metrics.comparing.exact_tests import boschloo_test, mcnemar_test, stratified_test
-from goalward.metrics.comparing.time_to_success import (
+from goalward.metrics.comparing.rates.exact_tests import (
+    boschloo_test,
+    mcnemar_test,
+    stratified_test,
+)
+from goalward.metrics.comparing.steps.time_to_success import (
     restricted_mean,
     restricted_mean_difference,
     success_times,

@@ -5,14 +5,14 @@ from rollout_files.outcomes import matched
 
 from goalward import GoalwardError, Outcome
 from goalward.metrics.comparing.comparison import compare
-from goalward.metrics.comparing.exact_tests import holm, stratified_test
+from goalward.metrics.comparing.rates.exact_tests import holm, stratified_test
 from goalward.metrics.comparing.sample_size import pairs_for_power
-from goalward.metrics.comparing.sequential import looks
 from goalward.metrics.comparing.tables.outcome_table import (
     EpisodeOutcome,
     OutcomeTable,
     PolicyOutcomes,
 )
+from goalward.metrics.comparing.watching.sequential import looks
 from goalward.metrics.uncertainty.proportions import (
     clopper_pearson,
     difference,

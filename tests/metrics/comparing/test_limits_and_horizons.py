@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from goalward import Outcome
-from goalward.metrics.comparing.sequential import difference_interval, log_capital, looks
-from goalward.metrics.comparing.steps_comparison import StepTimes, shared_horizon
+from goalward.metrics.comparing.steps.comparison import StepTimes, shared_horizon
+from goalward.metrics.comparing.steps.time_to_success import (
+    restricted_mean,
+    restricted_mean_difference,
+    success_times,
+)
 from goalward.metrics.comparing.tables.outcome_table import (
     EpisodeOutcome,
     OutcomeTable,
     PolicyOutcomes,
 )
-from goalward.metrics.comparing.time_to_success import (
-    restricted_mean,
-    restricted_mean_difference,
-    success_times,
-)
+from goalward.metrics.comparing.watching.sequential import difference_interval, log_capital, looks
 
 SUCCESS, TIME_OUT = Outcome.SUCCESS, Outcome.TIME_OUT
 

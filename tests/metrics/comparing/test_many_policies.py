@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from goalward import Outcome
-from goalward.metrics.comparing.boschloo import boschloo_tests
 from goalward.metrics.comparing.comparison import compare
-from goalward.metrics.comparing.exact_tests import boschloo_test
+from goalward.metrics.comparing.rates.boschloo import boschloo_tests
+from goalward.metrics.comparing.rates.exact_tests import boschloo_test
 from goalward.metrics.comparing.tables.outcome_table import (
     EpisodeOutcome,
     OutcomeTable,
     PolicyOutcomes,
 )
-from goalward.report.words.comparison import comparison_document, shown_pairs
+from goalward.report.words.comparing.summary import comparison_document, shown_pairs
 
 OF = {True: Outcome.SUCCESS, False: Outcome.TIME_OUT}
 

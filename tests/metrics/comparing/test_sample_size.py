@@ -3,14 +3,18 @@
 import numpy as np
 import pytest
 
-from goalward.metrics.comparing.exact_tests import boschloo_test, mcnemar_test, stratified_test
+from goalward.metrics.comparing.rates.exact_tests import (
+    boschloo_test,
+    mcnemar_test,
+    stratified_test,
+)
 from goalward.metrics.comparing.sample_size import (
     UntilSettled,
     pairs_for_power,
     rollouts_for_power,
     until_settled,
 )
-from goalward.metrics.comparing.sequential import log_e_value
+from goalward.metrics.comparing.watching.sequential import log_e_value
 
 
 @pytest.mark.parametrize(("first", "second"), [(0.6, 0.8), (0.5, 0.8), (0.85, 0.97)])

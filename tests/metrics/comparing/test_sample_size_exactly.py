@@ -4,7 +4,7 @@ from math import comb
 
 import pytest
 
-from goalward.metrics.comparing.exact_tests import mcnemar_test
+from goalward.metrics.comparing.rates.exact_tests import mcnemar_test
 from goalward.metrics.comparing.sample_size import (
     UntilSettled,
     pairs_for_power,

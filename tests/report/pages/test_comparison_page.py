@@ -12,7 +12,7 @@ import goalward
 from goalward.metrics.comparing.episode_pairs import EpisodePair
 from goalward.report.pages.comparison_page import beside
 from goalward.rollouts.episode import Outcome
-from goalward.runs.stored import write_run
+from goalward.runs.folder.stored import write_run
 
 
 def run_of(folder, successes, policy):

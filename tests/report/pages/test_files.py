@@ -25,8 +25,8 @@ from goalward.report.pages.scripts import check_scripts, script_text
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.frames import ArrayFrames
+from goalward.runs.folder.stored import write_run
 from goalward.runs.settings import RunData
-from goalward.runs.stored import write_run
 from goalward.values.training_log import LossCurve, TrainingLog, write_training_log
 from report.pages.browser.demo_run import write_demo_run
 

@@ -5,7 +5,7 @@ from rollout_files.outcomes import outcome_rows, table_of
 
 from goalward.metrics.comparing.comparison import compare
 from goalward.metrics.comparing.tables.outcome_file import read_outcomes
-from goalward.report.words.comparison import comparison_document
+from goalward.report.words.comparing.summary import comparison_document
 from goalward.report.words.rendering import markdown
 
 

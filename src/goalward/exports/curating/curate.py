@@ -23,8 +23,8 @@ from goalward.files import check_folder
 from goalward.locks import alone_in
 from goalward.metrics.trust import Grade, trust_words
 from goalward.rollouts.episode import Outcome
+from goalward.runs.folder.stored import open_run
 from goalward.runs.run import Run
-from goalward.runs.stored import open_run
 
 DEFAULT_RULES = ("not-success", "after-goal", "setbacks", "stalls")
 _JUDGED = ("setbacks", "stalls", "no-return")

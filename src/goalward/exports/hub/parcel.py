@@ -7,9 +7,9 @@ from pathlib import Path
 from goalward.errors import GoalwardError
 from goalward.exports.hub.card import dataset_card, is_card, model_card
 from goalward.files import write_text
+from goalward.runs.folder.stored import open_run
 from goalward.runs.making.values_of_run import check_networks
 from goalward.runs.run import Run
-from goalward.runs.stored import open_run
 
 CARD = "README.md"
 # Left at home: what people noted, what can be made again, what other tools were given.

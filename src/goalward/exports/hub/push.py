@@ -8,8 +8,8 @@ from typing import Any
 
 from goalward.errors import GoalwardError, argument
 from goalward.exports.hub.parcel import Parcel, write_parcel
+from goalward.runs.folder.stored import open_run
 from goalward.runs.run import Run
-from goalward.runs.stored import open_run
 
 _NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 _TAKEN = 409

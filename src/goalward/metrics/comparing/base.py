@@ -8,7 +8,7 @@ import numpy as np
 
 from goalward.metrics.comparing.pairing import Meeting, Starts
 from goalward.metrics.comparing.tables.outcome_table import OutcomeTable
-from goalward.metrics.comparing.task_rates import TaskRate, common_weights, task_rate
+from goalward.metrics.comparing.tasks.rates import TaskRate, common_weights, task_rate
 from goalward.rollouts.endings import FloatArray, IndexArray
 from goalward.rollouts.findings import some_of
 

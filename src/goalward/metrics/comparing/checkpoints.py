@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from goalward.errors import GoalwardError
-from goalward.metrics.comparing.exact_tests import holm
+from goalward.metrics.comparing.rates.exact_tests import holm
 from goalward.metrics.comparing.result import PairComparison
 from goalward.metrics.comparing.special_results import (
     Checkpoints,

@@ -9,9 +9,7 @@ import numpy as np
 from goalward.errors import GoalwardError
 from goalward.metrics.comparing import sample_size
 from goalward.metrics.comparing.base import Base, base_of
-from goalward.metrics.comparing.boschloo import boschloo_tests
 from goalward.metrics.comparing.checkpoints import checkpoints_of
-from goalward.metrics.comparing.exact_tests import holm, mcnemar_test, stratified_test
 from goalward.metrics.comparing.met import Met, met_over
 from goalward.metrics.comparing.pairing import (
     decide_pairing,
@@ -20,14 +18,16 @@ from goalward.metrics.comparing.pairing import (
     starts_of,
 )
 from goalward.metrics.comparing.partial_credit.comparison import compare_scores, scores_met
-from goalward.metrics.comparing.posterior_comparison import posterior_of
+from goalward.metrics.comparing.rates.boschloo import boschloo_tests
+from goalward.metrics.comparing.rates.exact_tests import holm, mcnemar_test, stratified_test
+from goalward.metrics.comparing.rates.posterior_comparison import posterior_of
 from goalward.metrics.comparing.result import Comparison, Limits, PairComparison, PolicySummary
 from goalward.metrics.comparing.special_results import Checkpoints, ScoreComparison
-from goalward.metrics.comparing.steps_comparison import StepTimes, shared_horizon
+from goalward.metrics.comparing.steps.comparison import StepTimes, shared_horizon
 from goalward.metrics.comparing.tables.outcome_table import OutcomeTable, PolicyOutcomes
-from goalward.metrics.comparing.task_verdicts import task_verdicts
-from goalward.metrics.comparing.unlabelled_comparison import compare_predicted
-from goalward.metrics.comparing.watching import (
+from goalward.metrics.comparing.tasks.verdicts import task_verdicts
+from goalward.metrics.comparing.unlabelled_rollouts.comparison import compare_predicted
+from goalward.metrics.comparing.watching.verdicts import (
     budget_test,
     in_order,
     watched_intervals,

@@ -8,8 +8,8 @@ from goalward.metrics.comparing.base import Base
 from goalward.metrics.comparing.pairing import Meeting
 from goalward.metrics.comparing.partial_credit.comparison import ScoresMet
 from goalward.metrics.comparing.result import BudgetTest, Limits, StepsComparison, WatchedTest
-from goalward.metrics.comparing.task_rates import difference_of
-from goalward.metrics.comparing.task_verdicts import TaskCounts, task_counts
+from goalward.metrics.comparing.tasks.rates import difference_of
+from goalward.metrics.comparing.tasks.verdicts import TaskCounts, task_counts
 from goalward.metrics.uncertainty import proportions
 from goalward.rollouts.endings import FloatArray
 

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from goalward.errors import GoalwardError
-from goalward.metrics.comparing.exact_tests import holm
+from goalward.metrics.comparing.rates.exact_tests import holm
 from goalward.rollouts.endings import FloatArray, IndexArray
 
 Limits = tuple[float, float]

@@ -20,7 +20,7 @@ class PolicySummary:
     """One policy on its own.
 
     `rate` is the mean over the tasks that all policies ran, by weights that are the same for all
-    (`task_rates.py`), with Wilson's interval; over shared initial states where these are compared.
+    (`tasks/rates.py`), with Wilson's interval; over shared initial states where these are compared.
     It is what sentences, letters and figures speak of. `raw_rate` is successes over episodes,
     whatever the tasks, with Clopper and Pearson's interval. Policies that share a letter could not
     be told apart. `mean_steps` is the restricted mean up to the horizon of the comparison; None

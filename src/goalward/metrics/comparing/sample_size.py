@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from goalward.metrics.comparing.sequential import log_e_value
+from goalward.metrics.comparing.watching.sequential import log_e_value
 from goalward.rollouts.endings import FloatArray, IndexArray
 
 # Nobody runs more rollouts than this per policy for one comparison; beyond it the answer is None.

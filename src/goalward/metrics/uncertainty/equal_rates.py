@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special, stats
 
-from goalward.metrics.comparing.exact_tests import holm
+from goalward.metrics.comparing.rates.exact_tests import holm
 from goalward.rollouts.endings import FloatArray, IndexArray
 from goalward.seeds import generator
 

@@ -15,10 +15,10 @@ from goalward.metrics.comparing.special_results import (
     PosteriorComparison,
     ScoreComparison,
 )
-from goalward.metrics.comparing.time_to_success import SuccessCurve
+from goalward.metrics.comparing.steps.time_to_success import SuccessCurve
 from goalward.report.figures.glyphs import drawable, fonts_for
 from goalward.report.figures.paper import short_name
-from goalward.report.words.comparison_tables import base_words
+from goalward.report.words.comparing.tables import base_words
 
 # A second mark beside colour, for print and for more policies than colours.
 _STROKES = ("solid", "dashed", "dashdot", "dotted")

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from goalward.looks import QUIET_COLOUR
-from goalward.metrics.comparing.time_to_success import (
+from goalward.metrics.comparing.steps.time_to_success import (
     longest_horizon,
     success_curve,
     success_times,

@@ -10,7 +10,7 @@ from matplotlib.ticker import PercentFormatter
 
 from goalward.looks import QUIET_COLOUR, TEXT_COLOUR
 from goalward.metrics.comparing.result import Comparison
-from goalward.metrics.comparing.watching_curves import WatchingCurve
+from goalward.metrics.comparing.watching.curves import WatchingCurve
 from goalward.report.figures.comparison import LONGEST_NAME, plain_axes, policy_look
 from goalward.report.figures.glyphs import drawable, fonts_for
 from goalward.report.figures.paper import short_name

@@ -11,7 +11,7 @@ from goalward.metrics.comparing.episode_pairs import EpisodePair, EpisodePairs
 from goalward.metrics.comparing.result import Comparison
 from goalward.report.pages import document_page
 from goalward.report.pages.assets import INDEX
-from goalward.report.words.comparison import comparison_document
+from goalward.report.words.comparing.summary import comparison_document
 from goalward.run_folder import RunFolder
 
 # What turns two addresses of episodes into two players that move as one.

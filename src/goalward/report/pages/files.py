@@ -35,8 +35,8 @@ from goalward.report.pages.scripts import is_whole, write_script
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.video.browser import DEFAULT_FPS
 from goalward.run_folder import RunFolder
+from goalward.runs.folder.stored import check_run_folder, open_run
 from goalward.runs.run import Run
-from goalward.runs.stored import check_run_folder, open_run
 from goalward.values.events import EVENTS_OF, EventKind
 
 _log = logging.getLogger("goalward.report")

@@ -28,7 +28,7 @@ from goalward.report.words.time_outs import late_ids, needed_words, silence_abou
 from goalward.report.words.trust import trust_answer
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
-from goalward.runs.codec import settings_text
+from goalward.runs.folder.codec import settings_text
 from goalward.runs.next_steps import NextStep
 from goalward.runs.run import Run
 

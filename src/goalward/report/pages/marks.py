@@ -11,7 +11,7 @@ from goalward.report.pages.assets import INDEX
 from goalward.report.pages.scripts import is_whole, script_text, write_script
 from goalward.report.words.audit import finding_words
 from goalward.run_folder import RunFolder
-from goalward.runs.audit import read_audit
+from goalward.runs.auditing.audit import read_audit
 
 _log = logging.getLogger("goalward.report")
 

@@ -12,14 +12,14 @@ from goalward.metrics.comparing.special_results import (
     ScoreComparison,
 )
 from goalward.report.words.blocks import Block, Section, paragraph, strong
-from goalward.report.words.comparison_numbers import (
+from goalward.report.words.comparing.numbers import (
     p_words,
     percent,
     plain_p,
     points,
     score_words,
 )
-from goalward.report.words.comparison_tables import between, cells
+from goalward.report.words.comparing.tables import between, cells
 from goalward.report.words.tables import Table
 
 _Pair = TypeVar("_Pair")

@@ -25,6 +25,7 @@ from goalward.progress import training_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import IndexArray
 from goalward.run_folder import RunFolder
+from goalward.runs.folder.stored import open_run, write_episodes, write_results, write_run_settings
 from goalward.runs.making.held_out import (
     Fold,
     asked_folds,
@@ -42,8 +43,7 @@ from goalward.runs.making.values_of_run import copy_networks
 from goalward.runs.results import common_discount, judge
 from goalward.runs.run import Run
 from goalward.runs.settings import RunSettings
-from goalward.runs.stored import open_run, write_episodes, write_results, write_run_settings
-from goalward.training.efforts import with_effort
+from goalward.training.methods.efforts import with_effort
 from goalward.values.calibrated_scores import with_scores, with_scores_chances
 from goalward.values.chances import read_chances
 from goalward.values.hindsight import HindsightChoice, with_hindsight

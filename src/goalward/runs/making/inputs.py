@@ -16,7 +16,7 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import LeftOut, counted, some_of
 from goalward.rollouts.readers import read
 from goalward.stores.place import place_of
-from goalward.training.feature_file import read_features
+from goalward.training.stored.feature_file import read_features
 
 _log = logging.getLogger("goalward.runs")
 FEATURE_SUFFIX = ".npz"

@@ -17,7 +17,7 @@ from goalward.run_folder import RunFolder
 from goalward.runs.making.held_out import Fold
 from goalward.runs.making.steps import data_digest, digest
 from goalward.runs.making.values_of_run import networks_digest
-from goalward.training.efforts import numbers_of
+from goalward.training.methods.efforts import numbers_of
 from goalward.values.score_file import GivenScores
 
 # Part of every digest: raise it when the same inputs would give other networks. By hand, as hours

@@ -23,7 +23,7 @@ from goalward.leftovers import sweep
 from goalward.locks import LOCK_FILE, alone_in
 from goalward.rollouts.findings import some_of
 from goalward.run_folder import RunFolder
-from goalward.runs.codec import FORMAT, FORMAT_KEY, encoded, settings_text
+from goalward.runs.folder.codec import FORMAT, FORMAT_KEY, encoded, settings_text
 from goalward.runs.making.steps import Steps, digest
 from goalward.runs.settings import RunSettings
 

@@ -22,7 +22,7 @@ from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import counted, some_of
 from goalward.runs.making.given import Given, name_of
 from goalward.runs.making.notices import notices_of
-from goalward.training.efforts import numbers_of
+from goalward.training.methods.efforts import numbers_of
 
 _log = logging.getLogger("goalward.runs")
 
@@ -139,7 +139,7 @@ def plan_evaluation(
 ) -> Plan:
     """The plan of an evaluation of rollouts that were read; features need not be there yet."""
     from goalward.runs.making.held_out import asked_folds
-    from goalward.training.frames import planning_frames
+    from goalward.training.frames.training_frames import planning_frames
     from goalward.training.outlook import training_outlook
     from goalward.values.fit import asked_runs
 

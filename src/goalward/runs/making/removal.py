@@ -72,7 +72,7 @@ def remove_stale(folder: RunFolder, steps: Steps, inputs: dict[str, str]) -> Non
 def remove_networks(folder: RunFolder) -> None:
     """Networks, those half trained too, and what was noted of their training."""
     # torch takes seconds to import: only who removes networks pays.
-    from goalward.training.checkpoint import remove_training
+    from goalward.training.stored.checkpoint import remove_training
 
     remove_training(folder.networks)
     remove(folder.training_log)

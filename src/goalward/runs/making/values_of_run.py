@@ -20,13 +20,13 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted, some_of
 from goalward.rollouts.twins import twins_between
 from goalward.run_folder import RunFolder
+from goalward.runs.folder.stored import open_run
+from goalward.runs.folder.whole import check_files
 from goalward.runs.from_hub import fetched_run, is_on_hub
 from goalward.runs.making.given import Given
 from goalward.runs.making.held_out import OWN_FOLDS_NAME, folds_of_others
 from goalward.runs.making.steps import Steps
 from goalward.runs.run import Run
-from goalward.runs.stored import open_run
-from goalward.runs.whole import check_files
 
 _log = logging.getLogger("goalward.runs")
 

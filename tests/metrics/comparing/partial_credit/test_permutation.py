@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from goalward.metrics.comparing.exact_tests import mcnemar_test, stratified_test
 from goalward.metrics.comparing.partial_credit import permutation
 from goalward.metrics.comparing.partial_credit.permutation import permutation_test, sign_flip_test
+from goalward.metrics.comparing.rates.exact_tests import mcnemar_test, stratified_test
 
 
 def enumerated(first, second):

@@ -9,7 +9,7 @@ from goalward.metrics.comparing.partial_credit.watching import (
     score_looks,
     unrefuted_differences,
 )
-from goalward.metrics.comparing.sequential import looks
+from goalward.metrics.comparing.watching.sequential import looks
 
 SETTLED = np.log(20)
 

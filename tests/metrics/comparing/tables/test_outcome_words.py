@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from goalward import GoalwardError
-from goalward.metrics.comparing.exact_tests import stratified_test
+from goalward.metrics.comparing.rates.exact_tests import stratified_test
 from goalward.metrics.comparing.tables.outcome_file import read_outcomes
 
 

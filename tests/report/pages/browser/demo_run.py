@@ -7,8 +7,8 @@ from rollout_files.drawn_runs import drawn_run
 
 import goalward
 from goalward.rollouts.episode import Episode, Outcome
+from goalward.runs.folder.stored import write_run
 from goalward.runs.settings import RunData
-from goalward.runs.stored import write_run
 from goalward.values.training_log import LossCurve, TrainingLog, write_training_log
 
 METHODS = ("liveness", "td", "mc")

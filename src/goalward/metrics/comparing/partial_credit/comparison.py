@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from goalward.metrics.comparing.base import Base
-from goalward.metrics.comparing.exact_tests import holm
 from goalward.metrics.comparing.pairing import Meeting
 from goalward.metrics.comparing.partial_credit.mean_interval import (
     difference_by_task,
@@ -20,6 +19,7 @@ from goalward.metrics.comparing.partial_credit.permutation import (
     sign_flip_test,
 )
 from goalward.metrics.comparing.partial_credit.watching import ScoreLooks, score_looks
+from goalward.metrics.comparing.rates.exact_tests import holm
 from goalward.metrics.comparing.special_results import (
     Limits,
     PairScores,

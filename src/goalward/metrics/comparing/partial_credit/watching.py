@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from goalward.metrics.comparing.betting import Betting
 from goalward.metrics.comparing.partial_credit.mean_interval import checked_scores
+from goalward.metrics.comparing.watching.betting import Betting
 from goalward.metrics.uncertainty.proportions import ConfidenceLimits
 from goalward.rollouts.endings import FloatArray
 

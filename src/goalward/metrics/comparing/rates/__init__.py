@@ -1,0 +1,1 @@
+"""Two success rates at a fixed number of rollouts: exact tests, and what to believe."""

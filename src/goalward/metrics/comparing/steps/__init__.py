@@ -1,0 +1,1 @@
+"""How many steps policies need, when some episodes never reached the goal."""

@@ -1,0 +1,1 @@
+"""Several tasks: one rate per policy, verdicts per task, and whether tasks differ."""

@@ -1,0 +1,1 @@
+"""Policies of which few rollouts are labelled and many have a prediction only."""

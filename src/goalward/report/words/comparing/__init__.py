@@ -1,0 +1,1 @@
+"""A comparison of policies in words: what was found, tables, what watching says."""

@@ -1,0 +1,1 @@
+"""Labels that a run contradicts, and recordings that are there twice."""

@@ -1,0 +1,1 @@
+"""What a training reads and leaves on disk: features, frames, checkpoints, tensors."""
