@@ -135,7 +135,7 @@ def test_nothing_heavy_is_imported_with_the_command_line():
 def test_what_reads_a_run_does_without_torch():
     """Reports, exports and comparisons should not wait seconds for it."""
     modules = (
-        "runs.stored",
+        "runs.folder.stored",
         "runs.evaluate",
         "report.files",
         "report.pages.files",

@@ -11,12 +11,12 @@ import goalward
 from goalward import spilled
 from goalward.training import fit
 from goalward.training.fit import train
+from goalward.training.frames import inputs
 from goalward.training.frames.blocks import Blocks, frames_per_block, stays_of
 from goalward.training.frames.inputs import FeatureRows, standardisation
 from goalward.training.frames.training_frames import (
     TrainingFrames,
     episodes_at_a_time,
-    inputs,
     training_frames,
 )
 from goalward.training.methods.presets import hyperparameters

@@ -6,8 +6,9 @@ import torch
 
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
-from goalward.training.frames import inputs, training_frames
+from goalward.training.frames import inputs
 from goalward.training.frames.inputs import FeatureRows, standardisation
+from goalward.training.frames.training_frames import training_frames
 from goalward.training.networks.fused import kernels_for
 
 CPU = torch.device("cpu")
