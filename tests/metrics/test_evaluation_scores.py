@@ -139,20 +139,20 @@ def test_without_common_training_episodes_there_is_no_threshold():
 
 
 def test_chances_are_judged_where_the_clock_left_enough_time():
-    """The clock stops after 45 frames, the two time-outs held out stopped after 41.
+    """The clock of all is that of the time-outs, 41 frames, though a success took 45.
 
-    All 21 frames of the success count, and of the others the first 41 - 24. In one of them td says
-    within 24 steps in frames 7 to 14, and is wrong.
+    Of each the first 41 - 24 frames count. In a time-out td says within 24 steps in frames 7 to
+    14, and is wrong.
     """
     found = scored().calibration["td"]
-    assert found.num_frames == 21 + 17 + 17
-    assert found.brier.value == pytest.approx(8 / 55)
+    assert found.num_frames == 17 + 17 + 17
+    assert found.brier.value == pytest.approx(8 / 51)
     # The success begins with 20 steps to go and td says 20: within 20. Frames 8 to 14 are wrong.
     exactly = scored(horizon=20).calibration["td"]
     assert exactly.num_frames == 21 + 21 + 21
     assert exactly.brier.value == pytest.approx(7 / 63)
-    # With 30 more steps on the clock: the first 45 - 30 of the success, 41 - 30 of the others.
-    assert scored(horizon=30).calibration["td"].num_frames == 15 + 11 + 11
+    # With 30 more steps on the clock: the first 41 - 30.
+    assert scored(horizon=30).calibration["td"].num_frames == 11 + 11 + 11
 
 
 def test_chances_are_weighed_for_what_the_clock_hid():

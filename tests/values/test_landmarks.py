@@ -25,8 +25,8 @@ def table(endings, chance, tasks=None):
     )
 
 
-def test_landmarks_look_at_those_still_running_and_by_the_shortest_clock():
-    """Clocks of 20 and 40 steps: a success after 30 did not come within the 20 of all."""
+def test_landmarks_look_at_those_still_running_and_by_the_middle_clock():
+    """Clocks of 20 and 40 steps: a success after 30 did not come within the lower of the two."""
     endings = Endings(np.cumsum([21, 41, 31, 11]), np.array([-1, -1, 30, 10]))
     found = landmarks(endings, [""] * 4, np.ones(4, dtype=bool))
     of_last = found.frame >= 93  # the success after 10 steps
@@ -42,6 +42,44 @@ def test_each_task_has_its_own_clock_and_held_out_episodes_alone_are_seen():
     found = landmarks(endings, ["a", "b", "b"], np.array([True, True, False]))
     assert sorted(found.frame.tolist()) == [*range(1, 10), *range(11 + 10, 11 + 100, 10)]
     assert found.num_steps.max() == 90
+
+
+@pytest.mark.parametrize("stopped", [[1], [2], [5], [11], [11, 5, 11]])
+def test_a_few_short_time_outs_change_little(stopped):
+    """They were stopped; what is said of all others does not become what is known of them."""
+    lengths, goals = np.full(40, 41), np.where(np.arange(40) < 20, 30, -1)
+    endings = Endings(np.cumsum(lengths), goals)
+    alone = held_against_outcomes(
+        table(endings, np.full(40 * 41, 0.8)), endings, np.ones(40, dtype=bool)
+    )
+    number = 40 + len(stopped)
+    more = Endings(
+        np.cumsum([*lengths, *stopped]), np.concatenate([goals, np.full(len(stopped), -1)])
+    )
+    beside = held_against_outcomes(
+        table(more, np.full(more.num_frames, 0.8)), more, np.ones(number, dtype=bool)
+    )
+    assert alone.moved_by[0] < -1
+    assert beside.moved_by == pytest.approx(alone.moved_by, abs=0.05)
+
+
+def test_with_one_clock_every_episode_speaks_for_itself():
+    endings = Endings(np.cumsum([41, 41, 31, 11]), np.array([-1, -1, 30, 10]))
+    assert (landmarks(endings, [""] * 4, np.ones(4, dtype=bool)).weight == 1).all()
+
+
+def test_chances_that_are_right_stay_where_clocks_differ():
+    """One chance in fifty a step, clocks of 20 to 80 that know nothing of it: nothing to move."""
+    draws = np.random.default_rng(0)
+    number = 40_000
+    goal, clock = draws.geometric(0.02, number), draws.integers(20, 81, number)
+    lengths = np.minimum(goal, clock) + 1
+    endings = Endings(np.cumsum(lengths), np.where(goal <= clock, goal, -1))
+    found = landmarks(endings, [""] * number, np.ones(number, dtype=bool))
+    step = log_odds_step(1 - 0.98**found.num_steps, found.came, found.weight)
+    assert abs(step) < 0.03
+    # Left out and not spoken for, those that were stopped make chances look too small.
+    assert log_odds_step(1 - 0.98**found.num_steps, found.came) > 0.1
 
 
 def test_a_failure_is_an_outcome():

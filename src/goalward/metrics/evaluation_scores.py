@@ -24,6 +24,7 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.endings import BoolArray, Endings, FloatArray, IndexArray
 from goalward.rollouts.episode import Outcome
 from goalward.values.chances import ChanceTable, chance_points
+from goalward.values.clocks import task_clocks
 from goalward.values.events import Event
 from goalward.values.table import ValueTable
 
@@ -121,6 +122,7 @@ def score_values(
     horizon = usual_steps(everything) if standard_horizon is None else standard_horizon
     time_limit = max(int(everything.lengths.max()) - 1, 1)
     tested = np.flatnonzero(held_out)
+    clocks = task_clocks(everything, [episode.task for episode in rollouts])[tested]
     endings = rollouts.select(tested).endings
     cards: dict[str, dict[str, CardRow]] = {}
     calibrations: dict[str, Calibration] = {}
@@ -132,8 +134,9 @@ def score_values(
         judged = _frames(steps, values, tested)
         chance = _frames(chances.within_steps(method, horizon), values, tested)
         cards[method] = scorecard(judged, endings, horizon, training=learned, chance=chance)
-        limit = time_limit + 1
-        calibrations[method] = calibration_of_success(chance, endings, horizon, time_limit=limit)
+        calibrations[method] = calibration_of_success(
+            chance, endings, horizon, time_limit=clocks + 1
+        )
     first = np.asarray(values.steps(values.methods[0]), dtype=np.float64)
     policy = _answers(
         chances, first if watched is None else watched, events, rollouts, held_out, time_limit

@@ -106,7 +106,7 @@ class MoreTime:
     """What more time is expected to bring, by the method that speaks, and what others say.
 
     `curve` rises with extra time, twice the time among it; `late` are the timed-out episodes that
-    were held out. Without a success there is nothing to learn from, and nothing is said.
+    were held out, without those of a single frame: their clock again is no time at all. Without a success there is nothing to learn from, and nothing is said.
     """
 
     curve: tuple[Expected, ...]
@@ -143,14 +143,17 @@ def more_time(
     """
     timed_out = ~endings.success & ~endings.failures
     counts = (int(endings.success.sum()), int(timed_out.sum()), int(endings.failures.sum()))
-    late = np.flatnonzero(timed_out & held_out)
+    judged = timed_out & held_out
+    late = np.flatnonzero(judged & (endings.lengths > 1))
     reason = ""
     if counts[1] == 0:
         reason = "no episode timed out"
     elif counts[0] == 0:
         reason = "no episode succeeded"
-    elif len(late) == 0:
+    elif not judged.any():
         reason = "no timed-out episode was held out"
+    elif len(late) == 0:
+        reason = "time-outs of a single frame have no clock"
     if reason:
         return MoreTime(tuple(_unexpected(extra, counts, reason, level) for extra in EXTRA_TIME))
 
@@ -184,7 +187,7 @@ def chances_with_twice(chances: ChanceTable) -> FloatArray:
 
 
 def _extra_steps(chances: ChanceTable, extra: float) -> FloatArray:
-    """So many more steps for each episode, by its own clock; an episode of one frame had none."""
+    """So many more steps for each episode, by its own clock."""
     if math.isinf(extra):
         return np.full(len(chances.clocks), np.inf)
     return extra * chances.clocks.astype(np.float64)

@@ -18,8 +18,9 @@ from scipy import special
 from goalward.rollouts.endings import BoolArray, Endings, FloatArray, IndexArray
 from goalward.targets.log_odds import moved
 from goalward.values.chances import ChanceTable
+from goalward.values.clocks import share_under_clock, task_clocks
 
-# Of the shortest clock of a task.
+# Of the clock of a task.
 LANDMARKS = np.arange(1, 10) / 10
 # An episode is seen at up to nine landmarks and is still one episode.
 _WEIGHT = 1 / len(LANDMARKS)
@@ -31,18 +32,23 @@ _LEAST_CHANCE = 0.005
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Frames where it is known whether success came within `num_steps`: all (landmarks seen,)."""
+    """Frames where it is known whether success came within `num_steps`: all (landmarks seen,).
+
+    `weight` is how many episodes each speaks for: itself, and those stopped before their outcome.
+    """
 
     frame: IndexArray
     num_steps: IndexArray
     came: BoolArray
+    weight: FloatArray
 
 
 def landmarks(endings: Endings, tasks: Sequence[str], held_out: BoolArray) -> Landmarks:
     """Where held-out episodes still run at a landmark, and whether they succeed by the clock.
 
-    The clock of a task is the shortest of its time-outs, so that no time-out hides an outcome;
-    where none timed out, its longest episode.
+    The clock is that of the task (`task_clocks`). Of a time-out that was stopped before it nothing
+    is known: those that ran for longer speak for it, with 1 / (share whose clock runs as long),
+    as if nobody had stopped it because of how it went.
 
     >>> endings = Endings(np.array([21, 32]), np.array([-1, 10]))
     >>> found = landmarks(endings, ["", ""], np.array([True, True]))
@@ -51,27 +57,30 @@ def landmarks(endings: Endings, tasks: Sequence[str], held_out: BoolArray) -> La
     """
     last = endings.lengths - 1
     timed_out = ~endings.success & ~endings.failures
-    frame, num_steps, came = [], [], []
+    runs_until = np.where(endings.success, endings.goal_frames, last)
+    clocks = task_clocks(endings, tasks)
+    frame, num_steps, came, weight = [], [], [], []
     for task in dict.fromkeys(tasks):
         of_task = np.array([other == task for other in tasks])
-        clocks = last[of_task & timed_out]
-        clock = int(clocks.min() if len(clocks) else last[of_task].max())
-        runs_until = np.where(endings.success, endings.goal_frames, last)
+        clock = int(clocks[of_task][0])
         in_time = endings.success & (endings.goal_frames <= clock)
+        known = of_task & held_out & ~(timed_out & (last < clock))
+        under_clock = share_under_clock(runs_until[of_task], timed_out[of_task], clock)
         for at in np.unique(np.floor(LANDMARKS * clock + 0.5).astype(np.int64)):
-            seen = np.flatnonzero(of_task & held_out & (runs_until > at) & (at < clock))
+            seen = np.flatnonzero(known & (runs_until > at) & (at < clock))
             frame.append(endings.starts[seen] + at)
             num_steps.append(np.full(len(seen), clock - at))
             came.append(in_time[seen])
-    return Landmarks(np.concatenate(frame), np.concatenate(num_steps), np.concatenate(came))
+            weight.append(under_clock[at] / under_clock[np.minimum(runs_until[seen], clock)])
+    return Landmarks(*map(np.concatenate, (frame, num_steps, came, weight)))
 
 
-def log_odds_step(chance: FloatArray, came: BoolArray) -> float:
+def log_odds_step(chance: FloatArray, came: BoolArray, weight: FloatArray | float = 1.0) -> float:
     """How far the log-odds of chances (landmarks seen,) must move to be right on average.
 
     The most likely step, held back as by one more episode:
 
-        sum over landmarks seen of (sigmoid(log-odds + step) - came) / 9 + step = 0
+        sum over landmarks seen of weight * (sigmoid(log-odds + step) - came) / 9 + step = 0
 
     >>> round(log_odds_step(np.full(900, 0.5), np.arange(900) < 225), 2)  # log(1/3) is -1.10
     -1.04
@@ -80,8 +89,8 @@ def log_odds_step(chance: FloatArray, came: BoolArray) -> float:
     step = 0.0
     for _ in range(_NUM_ITERATIONS):
         moved = special.expit(odds + step)
-        slope = _WEIGHT * float((moved - came).sum()) + _HELD_BACK * step
-        step -= slope / (_WEIGHT * float((moved * (1 - moved)).sum()) + _HELD_BACK)
+        slope = _WEIGHT * float((weight * (moved - came)).sum()) + _HELD_BACK * step
+        step -= slope / (_WEIGHT * float((weight * moved * (1 - moved)).sum()) + _HELD_BACK)
     return step
 
 
@@ -99,7 +108,8 @@ def held_against_outcomes(
     asked[found.frame] = found.num_steps
     steps: list[float] = []
     for index, method in enumerate(chances.methods):
-        step = log_odds_step(chances.within_steps(method, asked)[found.frame], found.came)
+        said = chances.within_steps(method, asked)[found.frame]
+        step = log_odds_step(said, found.came, found.weight)
         within[index], at_end[index] = moved(within[index], step), moved(at_end[index], step)
         steps.append(step)
     return replace(chances, within=within, at_end=at_end, moved_by=tuple(steps))

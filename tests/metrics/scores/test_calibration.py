@@ -5,6 +5,7 @@ import pytest
 
 from goalward.metrics.scores.calibration import calibration, calibration_of_success, success_within
 from goalward.rollouts.endings import Endings
+from goalward.values.clocks import task_clocks
 
 
 def test_what_is_known_under_a_clock_of_six_frames():
@@ -54,6 +55,22 @@ def test_the_clock_does_not_bias_what_counts():
     left = (endings.lengths - 1)[endings.episode_of] - endings.frame_in_episode
     shown = (endings.steps > 0) | (~endings.success[endings.episode_of] & (left >= num_steps))
     assert reached[shown].mean() > running.predicted + 0.04
+
+
+def test_clocks_that_differ_do_not_bias_what_counts():
+    """Half run out after 40 steps, half after 160; chances that are right look right."""
+    short, long = (constant_hazard(3000, 0.02, limit, seed=limit) for limit in (41, 161))
+    ends = np.concatenate([short.episode_ends, short.num_frames + long.episode_ends])
+    endings = Endings(ends, np.concatenate([short.goal_frames, long.goal_frames]))
+    chance = np.where(endings.steps == 0, 1.0, 1 - 0.98**30)
+
+    def running(limits):
+        found = calibration_of_success(chance, endings, 30, time_limit=limits)
+        return next(b for b in found.bins if b.predicted < 0.9)
+
+    for limits in (task_clocks(endings, [""] * 6000) + 1, np.repeat([41, 161], 3000)):
+        assert running(limits).observed == pytest.approx(running(limits).predicted, abs=0.015)
+    assert running(161).observed > running(161).predicted + 0.03
 
 
 def test_bins_by_hand():

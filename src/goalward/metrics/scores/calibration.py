@@ -73,7 +73,7 @@ class Calibration:
 
 
 def success_within(
-    endings: Endings, num_steps: int, *, time_limit: int | None = None
+    endings: Endings, num_steps: int, *, time_limit: int | IndexArray | None = None
 ) -> tuple[BoolArray, BoolArray]:
     """Which frames reached the goal within a number of steps, and of which frames that is known.
 
@@ -84,9 +84,10 @@ def success_within(
     then depends on time alone. (Weighting by the inverse chance of being seen is not an option: for
     the last frames before a fixed time limit that chance is zero.)
 
-    `time_limit` is the number of frames after which the clock stops an episode; where it is not
-    given, the longest episode. A time-out that ended before it is unknown near its own end, and
-    left out there. A FAILURE is known never to succeed. Frames after the goal are left out.
+    `time_limit` is the number of frames after which the clock stops an episode, one for all or one
+    for each; where it is not given, the longest episode. A time-out that ended before it is unknown
+    near its own end, and left out there. A FAILURE is known never to succeed. Frames after the goal
+    are left out.
 
     >>> endings = Endings(np.array([3, 8]), np.array([2, -1]))
     >>> reached, known = success_within(endings, num_steps=1)
@@ -96,7 +97,8 @@ def success_within(
     if time_limit is None:
         time_limit = int(endings.lengths.max(initial=0))
     frame, episode = endings.frame_in_episode, endings.episode_of
-    on_the_clock = time_limit - 1 - frame >= num_steps
+    limit = np.broadcast_to(np.asarray(time_limit), endings.num_episodes)
+    on_the_clock = limit[episode] - 1 - frame >= num_steps
     timed_out = ~endings.success & ~endings.failures
     seen = endings.lengths[episode] - 1 - frame >= num_steps
     known = endings.up_to_goal & on_the_clock & (seen | ~timed_out[episode])
@@ -109,7 +111,7 @@ def calibration_of_success(
     endings: Endings,
     num_steps: int,
     *,
-    time_limit: int | None = None,
+    time_limit: int | IndexArray | None = None,
     num_bins: int = 10,
 ) -> Calibration:
     """Calibration of the predicted chance of success within a number of steps, (frames,)."""

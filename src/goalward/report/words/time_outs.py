@@ -16,6 +16,7 @@ from goalward.report.words.blocks import (
 )
 from goalward.report.words.doubt import doubt_words
 from goalward.report.words.shares import percent, span_words
+from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import some_of
 from goalward.runs.run import Run
 
@@ -30,9 +31,19 @@ def silence_about_time_outs(run: Run) -> str:
             "No episode succeeded: nothing can say whether those that timed out were on their way."
         )
     if not policy.more_time.late:
+        if _num_of_one_frame(run):
+            return "The time-outs that were held out have a single frame: no clock to give again."
         more = argument("folds")
         return f"No timed-out episode was held out; more episodes or {more} would help."
     return ""
+
+
+def _num_of_one_frame(run: Run) -> int:
+    """Time-outs that were held out but have no clock that one could give them again."""
+    return sum(
+        one.held_out and one.outcome is Outcome.TIME_OUT and one.num_frames == 1
+        for one in run.episodes
+    )
 
 
 def time_out_blocks(run: Run) -> list[Block]:
@@ -99,6 +110,8 @@ def _late_words(run: Run, share: str) -> str:
     if num_held_out < policy.num_time_out:
         were = "was" if num_held_out == 1 else "were"
         judged = f", judged by the {num_held_out} that {were} held out"
+        if _num_of_one_frame(run):
+            judged += " and ran for more than one frame"
     number = (more.twice.share.value or 0.0) * policy.num_time_out
     return (
         f"of the {policy.num_time_out} that timed out about {number:.0f} {share}, each given its "
