@@ -1,6 +1,7 @@
 """From the table to the player and back: where an episode opens, what is noted, what downloads."""
 
 import csv
+import re
 
 
 def rows_of(download) -> list[list[str]]:
@@ -62,6 +63,19 @@ def test_what_is_shown_downloads_without_the_columns_taken_away(demo_report, ope
     # A choice of columns stays.
     page.reload()
     assert page.locator("button.sort[data-key=frames]").count() == 0
+
+
+def test_events_are_counted_in_the_file_as_in_the_table(demo_report, open_report):
+    """A goal is no event that a value saw, here and there and in the order of rows."""
+    page = open_report(demo_report).without_charts().open("#episodes?sort=events")
+    with page.expect_download() as started:
+        page.click("#download")
+    head, *rows = rows_of(started.value)
+    column = page.locator("table.episodes tbody td.event-counts")
+    seen = [sum(map(int, re.findall(r"\d+", text))) for text in column.all_inner_texts()]
+    assert [int(row[head.index("Events")]) for row in rows] == seen
+    assert 0 in seen
+    assert max(seen) > 0
 
 
 def test_notes_stay_and_wrong_labels_download_for_the_next_evaluation(demo_report, open_report):
