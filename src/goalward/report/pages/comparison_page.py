@@ -23,6 +23,12 @@ _WATCHED = (
     "reaches the dashed one. On the right the difference with an interval that holds at all looks "
     "at once."
 )
+# What is known of the starts of two episodes that are shown side by side.
+_BEGUN = {
+    True: "that started alike",
+    False: "of the same task, not paired by where they started",
+    None: "of the same task; whether they started alike is not known",
+}
 _OUTCOMES = {"success": "success", "time_out": "time-out", "failure": "failure"}
 
 
@@ -122,9 +128,8 @@ def _episodes(
 
 
 def _side_by_side(found: EpisodePairs, reports: Mapping[str, str]) -> str:
-    begun = "started alike" if found.alike else "of the same task, not started alike"
     heading = f"{found.first} beside {found.second}"
-    told = f"Episodes {begun}; those that ended unlike first, in two players that move as one."
+    told = f"Episodes {_BEGUN[found.alike]}; those that ended unlike first, in two players that move as one."
     if found.num_pairs > len(found.pairs):
         told += f" The first {len(found.pairs)} of {found.num_pairs}."
     several = len({pair.task for pair in found.pairs}) > 1
@@ -150,7 +155,7 @@ def _row(pair: EpisodePair, found: EpisodePairs, reports: Mapping[str, str], sev
     """Where both began, as a link, and how each ended; the task only where there are several."""
     start = "" if pair.initial_state is None else f"start {pair.initial_state}"
     where = ", ".join(filter(None, (pair.task if several else "", start))) or "both"
-    address = beside(pair, reports[found.first], reports[found.second])
+    address = beside(pair, (found.first, found.second), reports)
     ended = "".join(
         f"<td>{escape(name)}: {_OUTCOMES[outcome]}</td>"
         for name, outcome in zip((pair.first, pair.second), pair.outcomes, strict=True)
@@ -161,18 +166,25 @@ def _row(pair: EpisodePair, found: EpisodePairs, reports: Mapping[str, str], sev
     )
 
 
-def beside(pair: EpisodePair, first: str, second: str) -> str:
-    """The address of both episodes in two players, from the addresses of two reports.
+def beside(pair: EpisodePair, names: tuple[str, str], reports: Mapping[str, str]) -> str:
+    """The address of both episodes in two players, which call their policies by these names.
+
+    `reports` are addresses of reports by the same names.
 
     >>> from goalward.rollouts.episode import Outcome
     >>> pair = EpisodePair("", None, "3", "4", (Outcome.SUCCESS, Outcome.TIME_OUT))
-    >>> beside(pair, "../a/report", "../b/report").split("#")[0]
+    >>> beside(pair, ("a", "b"), {"a": "../a/report", "b": "../b/report"}).split("#")[0]
     '../a/report/beside.html'
     """
+    first, second = (reports[name] for name in names)
     # As seen from the first report, whose page holds the players.
     other = os.path.relpath(second, first)
+    shown = [
+        f"#episode?{urlencode({'id': episode, 'policy': name})}"
+        for episode, name in zip((pair.first, pair.second), names, strict=True)
+    ]
     episodes = {
-        "a": f"{INDEX}#episode?{urlencode({'id': pair.first})}",
-        "b": f"{Path(other).as_posix()}/{INDEX}#episode?{urlencode({'id': pair.second})}",
+        "a": f"{INDEX}{shown[0]}",
+        "b": f"{Path(other).as_posix()}/{INDEX}{shown[1]}",
     }
     return f"{first}/{_BESIDE}#{urlencode(episodes)}"

@@ -146,7 +146,7 @@ def _side_by_side(
     words = f"{first} and {second}"
     return (
         f'<td><a class="small-button" title="{escape(words)}" aria-label="{escape(words)}" '
-        f'href="{escape(beside(pair, reports[first], reports[second]))}">both</a></td>'
+        f'href="{escape(beside(pair, (first, second), reports))}">both</a></td>'
     )
 
 
