@@ -68,7 +68,7 @@ def test_episodes_of_two_runs_side_by_side(tmp_path, page):
     report = tmp_path / "here" / "out" / where.path
     assert (report.parent / asked["b"].partition("#")[0]).resolve().is_file()
     for name in ("old", "new"):
-        assert f'#episodes">{name}</a>' in text
+        assert f'#episodes"><bdi>{name}</bdi></a>' in text
 
 
 def test_runs_without_starts_show_episodes_of_one_task(tmp_path, page):

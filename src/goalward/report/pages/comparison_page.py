@@ -112,7 +112,8 @@ def _episodes(
         )
     if reports:
         links = "".join(
-            f'<a class="small-button" href="{escape(report)}/{INDEX}#episodes">{escape(name)}</a>'
+            f'<a class="small-button" href="{escape(report)}/{INDEX}#episodes">'
+            f"{document_page.named(name)}</a>"
             for name, report in reports.items()
         )
         parts.append(
@@ -128,42 +129,42 @@ def _episodes(
 
 
 def _side_by_side(found: EpisodePairs, reports: Mapping[str, str]) -> str:
-    heading = f"{found.first} beside {found.second}"
-    told = f"Episodes {_BEGUN[found.alike]}; those that ended unlike first, in two players that move as one."
+    heading = f"{document_page.named(found.first)} beside {document_page.named(found.second)}"
+    told = (
+        f"Episodes {_BEGUN[found.alike]}; those that ended unlike first, in two players that move "
+        "as one."
+    )
     if found.num_pairs > len(found.pairs):
         told += f" The first {len(found.pairs)} of {found.num_pairs}."
     several = len({pair.task for pair in found.pairs}) > 1
     rows = [_row(pair, found, reports, several) for pair in found.pairs]
     head = "".join(
-        f'<th scope="col">{escape(name)}</th>'
+        f'<th scope="col">{document_page.named(name)}</th>'
         for name in ("side by side", found.first, found.second)
     )
 
-    def table(some: Sequence[str]) -> str:
-        return (
-            f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
-            f"<tbody>{''.join(some)}</tbody></table></div>"
-        )
+    def table(some: Sequence[str], which: str = "") -> str:
+        shown = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(some)}</tbody></table>"
+        return document_page.scrolling(shown, f"{found.first} beside {found.second}{which}")
 
     more = ""
     if len(rows) > _FEW:
-        more = f"<details><summary>{len(rows) - _FEW} more</summary>{table(rows[_FEW:])}</details>"
-    return f"<h3>{escape(heading)}</h3><p>{escape(told)}</p>{table(rows[:_FEW])}{more}"
+        others = table(rows[_FEW:], ", the others")
+        more = f"<details><summary>{len(rows) - _FEW} more</summary>{others}</details>"
+    return f"<h3>{heading}</h3><p>{escape(told)}</p>{table(rows[:_FEW])}{more}"
 
 
 def _row(pair: EpisodePair, found: EpisodePairs, reports: Mapping[str, str], several: bool) -> str:
     """Where both began, as a link, and how each ended; the task only where there are several."""
     start = "" if pair.initial_state is None else f"start {pair.initial_state}"
-    where = ", ".join(filter(None, (pair.task if several else "", start))) or "both"
+    task = document_page.named(pair.task) if several else ""
+    where = ", ".join(filter(None, (task, document_page.named(start) if start else ""))) or "both"
     address = beside(pair, (found.first, found.second), reports)
     ended = "".join(
-        f"<td>{escape(name)}: {_OUTCOMES[outcome]}</td>"
+        f"<td>{document_page.named(name)}: {_OUTCOMES[outcome]}</td>"
         for name, outcome in zip((pair.first, pair.second), pair.outcomes, strict=True)
     )
-    return (
-        f'<tr><td><a class="small-button" href="{escape(address)}">{escape(where)}</a></td>'
-        f"{ended}</tr>"
-    )
+    return f'<tr><td><a class="small-button" href="{escape(address)}">{where}</a></td>{ended}</tr>'
 
 
 def beside(pair: EpisodePair, names: tuple[str, str], reports: Mapping[str, str]) -> str:

@@ -388,4 +388,7 @@ def test_the_frame_that_is_shown_stays_beside_another_episode(demo_report, open_
     page.click("dialog button:has-text('Show both')")
     page.wait_for_url("**/beside.html#*")
     asked = parse_qs(urlsplit(page.url).fragment)
-    assert [parse_qs(asked[side][0].partition("?")[2])["frame"] for side in "ab"] == [["20"], ["20"]]
+    assert [parse_qs(asked[side][0].partition("?")[2])["frame"] for side in "ab"] == [
+        ["20"],
+        ["20"],
+    ]
