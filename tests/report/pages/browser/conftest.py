@@ -86,7 +86,7 @@ def long_report(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def full_report(tmp_path_factory) -> Path:
-    """All that a front page may show of one task: six episodes to watch with pictures, the truth."""
+    """All that a front page shows of one task: six episodes to watch with pictures, the truth."""
     folder = tmp_path_factory.mktemp("full")
     episodes = [
         drawn_episode(
