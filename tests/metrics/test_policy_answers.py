@@ -5,7 +5,6 @@ import pytest
 
 from goalward.metrics.policy_answers import (
     rate,
-    steps_at_end,
     steps_to_success,
     worth_watching,
 )
@@ -43,12 +42,6 @@ def test_steps_to_success_are_those_of_successes():
     assert found.quarter.value == 15
     none = steps_to_success(endings((5, -1, False)))
     assert none.median.reason == "no episode succeeded"
-
-
-def test_the_end_of_an_episode_is_the_median_of_its_last_ten_frames():
-    steps = np.array([[500.0] * 10 + [7] * 6 + [9] * 4, [500.0] * 10 + [np.inf] * 10])
-    found = steps_at_end(steps, endings((20, -1, False)))
-    assert found.tolist() == [[7.0], [np.inf]]
 
 
 def test_what_is_worth_watching_is_found_where_it_happened():

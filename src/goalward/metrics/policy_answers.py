@@ -12,8 +12,6 @@ from goalward.rollouts.endings import Endings, FloatArray
 from goalward.values.event_rules import EventRules, smoothed
 from goalward.values.events import Event, EventKind, event_words, largest
 
-# The end of an episode is judged by so many of its last frames: one frame is noise.
-_LAST_FRAMES = 10
 # Of the ceiling: an episode that never looked nearer has missed nothing.
 _NEAR = 0.25
 
@@ -67,21 +65,6 @@ def steps_to_success(endings: Endings) -> StepsToSuccess:
         return StepsToSuccess(none, none, none)
     quarter, median, three_quarters = (float(np.quantile(steps, q)) for q in (0.25, 0.5, 0.75))
     return StepsToSuccess(Score(median), Score(quarter), Score(three_quarters))
-
-
-def steps_at_end(steps: FloatArray, endings: Endings) -> FloatArray:
-    """How far each episode looks at its end, (seeds, episodes): the median of its last frames.
-
-    >>> endings = Endings(np.array([3]), np.array([-1]))
-    >>> steps_at_end(np.array([[90.0, 8, 6]]), endings)
-    array([[8.]])
-    """
-    steps = np.atleast_2d(endings.per_frame(steps))
-    last = [
-        np.median(steps[:, max(end - _LAST_FRAMES, start) : end], axis=1)
-        for start, end in zip(endings.starts, endings.episode_ends, strict=True)
-    ]
-    return np.stack(last, axis=1) if last else np.zeros((len(steps), 0))
 
 
 @dataclass(frozen=True)

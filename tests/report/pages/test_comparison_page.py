@@ -56,24 +56,27 @@ def test_episodes_of_two_runs_side_by_side(tmp_path, page):
     first = run_of(tmp_path / "runs" / "one", {0, 1}, "old")
     second = run_of(tmp_path / "runs" / "two", {0, 2, 3}, "new")
     text = page(first, second, pair_by="episode", out="here/out")
-    assert "Episodes started alike; those that ended unlike first" in text
+    assert "Episodes that started alike; those that ended unlike first" in text
     links = [unescape(link) for link in re.findall('href="([^"]+beside[^"]+)"', text)]
     assert len(links) == 4
     where = urlsplit(links[0])
     assert where.path == "../../runs/one/report/beside.html"
     asked = {name: value[0] for name, value in parse_qs(where.fragment).items()}
     # Episode 1 alone succeeded in the first run and not in the second.
-    assert asked["a"] == "index.html#episode?id=ep+%231"
-    assert asked["b"] == "../../two/report/index.html#episode?id=ep+%231"
+    assert asked["a"] == "index.html#episode?id=ep+%231&policy=old"
+    assert asked["b"] == "../../two/report/index.html#episode?id=ep+%231&policy=new"
     report = tmp_path / "here" / "out" / where.path
     assert (report.parent / asked["b"].partition("#")[0]).resolve().is_file()
     for name in ("old", "new"):
-        assert f'#episodes">{name}</a>' in text
+        assert f'#episodes"><bdi>{name}</bdi></a>' in text
 
 
 def test_runs_without_starts_show_episodes_of_one_task(tmp_path, page):
     first, second = run_of(tmp_path / "a", {0}, "old"), run_of(tmp_path / "b", {1}, "new")
-    assert "of the same task, not started alike" in page(first, second)
+    text = page(first, second)
+    assert "Episodes of the same task; whether they started alike is not known; those" in text
+    text = page(first, second, pair_by="episode", paired=False)
+    assert "Episodes of the same task, not paired by where they started; those" in text
 
 
 def test_runs_without_a_report_say_how_to_write_one(tmp_path, page):
@@ -107,5 +110,6 @@ def test_scores_alone_lead_the_page(tmp_path, page):
 
 def test_addresses_of_reports_in_each_others_folders():
     pair = EpisodePair("", None, "1", "2", (Outcome.SUCCESS, Outcome.SUCCESS))
-    fragment = urlsplit(beside(pair, "report", "../b/report")).fragment
-    assert parse_qs(fragment)["b"] == ["../../b/report/index.html#episode?id=2"]
+    reports = {"ours": "report", "theirs": "../b/report"}
+    fragment = urlsplit(beside(pair, ("ours", "theirs"), reports)).fragment
+    assert parse_qs(fragment)["b"] == ["../../b/report/index.html#episode?id=2&policy=theirs"]

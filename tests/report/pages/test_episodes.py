@@ -84,24 +84,32 @@ def test_an_episode_that_never_arrives_ends_nowhere():
     )
     never, there = rows_of(run)
     assert never["final_steps"] is None
-    # The median of its last frames, of which there are three.
-    assert there["final_steps"] == 1.0
+    assert there["final_steps"] == 0.0
     assert never["spark"] == [100, 100, 100]
     assert there["spark"][-1] == 0
     assert json.dumps([never, there], allow_nan=False)
+
+
+def test_the_end_of_an_episode_is_its_last_frame_as_in_the_table_of_the_run():
+    steps = np.concatenate([np.full((2, 20), 500.0), [[3.0], [9.0]]], axis=1)
+    run, _ = drawn_run([drawn_episode("a", 21)], {"td": [steps]})
+    row = rows_of(run)[0]
+    assert row["final_steps"] == pytest.approx(run.episode_table()[0].steps_to_go, abs=1e-4)
+    assert 3 < row["final_steps"] < 9
 
 
 def test_largest_setback_and_longest_stall_are_those_of_the_events():
     run, _ = drawn_run([drawn_episode("a", 50)], {"td": [countdown(50)]})
     events = {
         "a": (
-            Event(EventKind.SETBACK, 5, 4, 6, 10.0, 30.0, 1.0),
+            Event(EventKind.SETBACK, 5, 4, 6, 10.0, 57.45, 1.0),
             Event(EventKind.STALL, 10, 10, 19, 30.0, 30.0, 1.0),
             Event(EventKind.SETBACK, 30, 29, 31, 10.0, 12.5, 1.0),
         )
     }
     row = rows_of(replace(run, events=events))[0]
-    assert (row["setback"], row["stall"]) == (20.0, 10)
+    # Rounded once, where it is shown: 47.45 is 47 and not, by way of 47.5, 48.
+    assert (row["setback"], row["stall"]) == (47.45, 10)
     assert row["events"] == [2, 0, 1, 0, 0]
     assert rows_of(replace(run, events={"a": ()}))[0]["setback"] is None
 

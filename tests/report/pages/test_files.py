@@ -227,6 +227,28 @@ def test_a_second_time_no_video_and_no_picture_is_made_again(tmp_path):
     assert [again[name] for name in kept] == [first[name] for name in kept]
 
 
+@pytest.mark.parametrize("damage", ["garbage", "half", "one byte"])
+def test_a_damaged_video_and_a_damaged_picture_are_made_again(tmp_path, caplog, damage):
+    run, rollouts = small_run(tmp_path, num_episodes=1)
+    report = tmp_path / "report"
+    write_pages(run, rollouts, report)
+    for path in (next((report / "videos").iterdir()), next((report / "thumbs").iterdir())):
+        whole = path.read_bytes()
+        middle = len(whole) // 2
+        changed = bytes([whole[middle] ^ 1])
+        path.write_bytes(
+            {
+                "garbage": b"garbage",
+                "half": whole[:middle],
+                "one byte": whole[:middle] + changed + whole[middle + 1 :],
+            }[damage]
+        )
+        write_pages(run, rollouts, report)
+        assert path.read_bytes() == whole
+        if damage == "one byte":
+            assert any(path.name in line and "written again" in line for line in caplog.messages)
+
+
 def test_without_the_data_a_report_keeps_the_pictures_it_has(tmp_path):
     run, rollouts = small_run(tmp_path)
     write_pages(run, rollouts, tmp_path / "report")

@@ -25,11 +25,15 @@ class EpisodePair:
 
 @dataclass(frozen=True)
 class EpisodePairs:
-    """Of two policies: pairs that ended unlike come first, for these say who is better."""
+    """Of two policies: pairs that ended unlike come first, for these say who is better.
+
+    `alike`: whether the two of a pair started alike; None where some episode does not say where it
+    started. Episodes that were not compared by their starts are not alike.
+    """
 
     first: str
     second: str
-    alike: bool
+    alike: bool | None
     pairs: tuple[EpisodePair, ...]
     num_pairs: int
 
@@ -45,7 +49,8 @@ def episode_pairs(
             pairs = [_pair(meeting, *row) for row in meeting.together.tolist()]
             pairs.sort(key=lambda one: one.outcomes[0] is one.outcomes[1])
             shown = tuple(pairs[:_MOST_EPISODES])
-            found.append(EpisodePairs(pair.first, pair.second, pair.paired, shown, len(pairs)))
+            alike = pair.paired if _says_starts(meeting) else None
+            found.append(EpisodePairs(pair.first, pair.second, alike, shown, len(pairs)))
     return found
 
 
@@ -57,6 +62,11 @@ def meeting_of(table: OutcomeTable, pair: PairComparison) -> Meeting:
     if starts is not None:
         return meeting_by_start(table, starts, i, j)
     return meeting_by_task(table.policies[i], table.policies[j], [])
+
+
+def _says_starts(meeting: Meeting) -> bool:
+    sides = (meeting.first.episodes, meeting.second.episodes)
+    return all(episode.initial_state is not None for side in sides for episode in side)
 
 
 def _pair(meeting: Meeting, first: int, second: int) -> EpisodePair:

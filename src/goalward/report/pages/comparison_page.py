@@ -23,6 +23,12 @@ _WATCHED = (
     "reaches the dashed one. On the right the difference with an interval that holds at all looks "
     "at once."
 )
+# What is known of the starts of two episodes that are shown side by side.
+_BEGUN = {
+    True: "that started alike",
+    False: "of the same task, not paired by where they started",
+    None: "of the same task; whether they started alike is not known",
+}
 _OUTCOMES = {"success": "success", "time_out": "time-out", "failure": "failure"}
 
 
@@ -106,7 +112,8 @@ def _episodes(
         )
     if reports:
         links = "".join(
-            f'<a class="small-button" href="{escape(report)}/{INDEX}#episodes">{escape(name)}</a>'
+            f'<a class="small-button" href="{escape(report)}/{INDEX}#episodes">'
+            f"{document_page.named(name)}</a>"
             for name, report in reports.items()
         )
         parts.append(
@@ -122,57 +129,63 @@ def _episodes(
 
 
 def _side_by_side(found: EpisodePairs, reports: Mapping[str, str]) -> str:
-    begun = "started alike" if found.alike else "of the same task, not started alike"
-    heading = f"{found.first} beside {found.second}"
-    told = f"Episodes {begun}; those that ended unlike first, in two players that move as one."
+    heading = f"{document_page.named(found.first)} beside {document_page.named(found.second)}"
+    told = (
+        f"Episodes {_BEGUN[found.alike]}; those that ended unlike first, in two players that move "
+        "as one."
+    )
     if found.num_pairs > len(found.pairs):
         told += f" The first {len(found.pairs)} of {found.num_pairs}."
     several = len({pair.task for pair in found.pairs}) > 1
     rows = [_row(pair, found, reports, several) for pair in found.pairs]
     head = "".join(
-        f'<th scope="col">{escape(name)}</th>'
+        f'<th scope="col">{document_page.named(name)}</th>'
         for name in ("side by side", found.first, found.second)
     )
 
-    def table(some: Sequence[str]) -> str:
-        return (
-            f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
-            f"<tbody>{''.join(some)}</tbody></table></div>"
-        )
+    def table(some: Sequence[str], which: str = "") -> str:
+        shown = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(some)}</tbody></table>"
+        return document_page.scrolling(shown, f"{found.first} beside {found.second}{which}")
 
     more = ""
     if len(rows) > _FEW:
-        more = f"<details><summary>{len(rows) - _FEW} more</summary>{table(rows[_FEW:])}</details>"
-    return f"<h3>{escape(heading)}</h3><p>{escape(told)}</p>{table(rows[:_FEW])}{more}"
+        others = table(rows[_FEW:], ", the others")
+        more = f"<details><summary>{len(rows) - _FEW} more</summary>{others}</details>"
+    return f"<h3>{heading}</h3><p>{escape(told)}</p>{table(rows[:_FEW])}{more}"
 
 
 def _row(pair: EpisodePair, found: EpisodePairs, reports: Mapping[str, str], several: bool) -> str:
     """Where both began, as a link, and how each ended; the task only where there are several."""
     start = "" if pair.initial_state is None else f"start {pair.initial_state}"
-    where = ", ".join(filter(None, (pair.task if several else "", start))) or "both"
-    address = beside(pair, reports[found.first], reports[found.second])
+    task = document_page.named(pair.task) if several else ""
+    where = ", ".join(filter(None, (task, document_page.named(start) if start else ""))) or "both"
+    address = beside(pair, (found.first, found.second), reports)
     ended = "".join(
-        f"<td>{escape(name)}: {_OUTCOMES[outcome]}</td>"
+        f"<td>{document_page.named(name)}: {_OUTCOMES[outcome]}</td>"
         for name, outcome in zip((pair.first, pair.second), pair.outcomes, strict=True)
     )
-    return (
-        f'<tr><td><a class="small-button" href="{escape(address)}">{escape(where)}</a></td>'
-        f"{ended}</tr>"
-    )
+    return f'<tr><td><a class="small-button" href="{escape(address)}">{where}</a></td>{ended}</tr>'
 
 
-def beside(pair: EpisodePair, first: str, second: str) -> str:
-    """The address of both episodes in two players, from the addresses of two reports.
+def beside(pair: EpisodePair, names: tuple[str, str], reports: Mapping[str, str]) -> str:
+    """The address of both episodes in two players, which call their policies by these names.
+
+    `reports` are addresses of reports by the same names.
 
     >>> from goalward.rollouts.episode import Outcome
     >>> pair = EpisodePair("", None, "3", "4", (Outcome.SUCCESS, Outcome.TIME_OUT))
-    >>> beside(pair, "../a/report", "../b/report").split("#")[0]
+    >>> beside(pair, ("a", "b"), {"a": "../a/report", "b": "../b/report"}).split("#")[0]
     '../a/report/beside.html'
     """
+    first, second = (reports[name] for name in names)
     # As seen from the first report, whose page holds the players.
     other = os.path.relpath(second, first)
+    shown = [
+        f"#episode?{urlencode({'id': episode, 'policy': name})}"
+        for episode, name in zip((pair.first, pair.second), names, strict=True)
+    ]
     episodes = {
-        "a": f"{INDEX}#episode?{urlencode({'id': pair.first})}",
-        "b": f"{Path(other).as_posix()}/{INDEX}#episode?{urlencode({'id': pair.second})}",
+        "a": f"{INDEX}{shown[0]}",
+        "b": f"{Path(other).as_posix()}/{INDEX}{shown[1]}",
     }
     return f"{first}/{_BESIDE}#{urlencode(episodes)}"

@@ -16,11 +16,14 @@ from goalward.report.words.blocks import (
     Section,
     Spans,
     plain_text,
+    shortened,
 )
 from goalward.report.words.tables import Table
 
 _OWN = Path(__file__).parent / "compared"
 _SHARED = ("colours.css", "style.css", "theme.js")
+# Longer names lose their middle.
+_MOST_CHARACTERS = 60
 _TAGS = {"": "", "strong": "strong", "em": "em", "code": "code"}
 _HEAD = """<!doctype html>
 <html lang="en">
@@ -41,7 +44,11 @@ base-uri 'none'; form-action 'none'">
 </head>
 <body>
 <header class="top"><div class="top-inner"><span class="brand">goalward</span>
-<span class="top-policy">{names}</span></div></header>
+<span class="top-policy">{names}</span>
+<button class="icon-button" id="theme-switch" type="button" hidden>
+<svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true"><path fill="none" \
+stroke="currentColor" stroke-width="1.6" d="M13.5 9.6A6 6 0 0 1 6.4 2.5a6 6 0 1 0 7.1 7.1z"/></svg>
+</button></div></header>
 <main id="main">
 """
 
@@ -68,13 +75,14 @@ def page_of(document: Document, names: Sequence[str], panels: Sequence[str], fil
     title = escape(document.title)
     return "\n".join(
         (
-            _HEAD.format(title=title, names=escape(" · ".join(names))),
+            _HEAD.format(title=title, names=" · ".join(map(named, names))),
             f'<p class="overline">{title}</p>',
             f'<h1 class="headline">{shown(plain_text(headline).rstrip(":"))}</h1>',
             f'<div class="verdicts">{html_of([*said, *rest])}</div>',
             *panels,
             f'<footer>The same numbers: <a href="{files}.json">{files}.json</a>, '
-            f'<a href="{files}.md">{files}.md</a>.</footer></main></body></html>\n',
+            f'<a href="{files}.md">{files}.md</a>.</footer></main>'
+            '<script src="assets/theme_button.js"></script></body></html>\n',
         )
     )
 
@@ -83,13 +91,17 @@ def panel(section: Section, above: str = "") -> str:
     """A section of a document; `above` is HTML that stands before its words."""
     return (
         f'<section class="panel"><h2>{escape(section.title)}</h2>{above}'
-        f'<div class="words">{html_of(section.blocks)}</div></section>'
+        f'<div class="words">{html_of(section.blocks, section.title)}</div></section>'
     )
 
 
 def figure(address: str, words: str, *, narrow: bool = False) -> str:
     name = "figure narrow" if narrow else "figure"
-    return f'<figure class="{name}"><img src="{quote(address)}" alt="{escape(words)}"></figure>'
+    # On a phone it moves sideways, by keyboard too.
+    return (
+        f'<figure class="{name}" tabindex="0" aria-label="{escape(words)}">'
+        f'<img src="{quote(address)}" alt="{escape(words)}"></figure>'
+    )
 
 
 def shown(text: str) -> str:
@@ -97,11 +109,30 @@ def shown(text: str) -> str:
     return escape(text).replace(" %", "\u00a0%")
 
 
-def html_of(blocks: Sequence[Block]) -> str:
-    return "".join(_block(block) for block in blocks)
+def named(name: str) -> str:
+    """A name as HTML, in its own direction; all of a long one where the mouse rests.
+
+    >>> named("<a>"), named("a" * 99)[:33]
+    ('<bdi>&lt;a&gt;</bdi>', '<bdi title="aaaaaaaaaaaaaaaaaaaaa')
+    """
+    short = shortened(name, _MOST_CHARACTERS)
+    title = "" if short == name else f' title="{escape(name)}"'
+    return f"<bdi{title}>{escape(short)}</bdi>"
 
 
-def _block(block: Block) -> str:
+def scrolling(table: str, label: str) -> str:
+    """A table that moves sideways where it is too wide, by keyboard too."""
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">{table}</div>'
+    )
+
+
+def html_of(blocks: Sequence[Block], title: str = "") -> str:
+    """Blocks as HTML; tables are told by the title of their section and by what they list."""
+    return "".join(_block(block, title) for block in blocks)
+
+
+def _block(block: Block, title: str) -> str:
     match block:
         case Paragraph(words, role):
             mark = ' class="doubt"' if role == "doubt" else ""
@@ -109,26 +140,22 @@ def _block(block: Block) -> str:
         case Bullets(items):
             return f"<ul>{''.join(f'<li>{_spans(item)}</li>' for item in items)}</ul>"
         case Table():
-            return _table(block)
+            return _table(block, title)
         case Picture(address, words):
             return f'<img src="{quote(address)}" alt="{escape(words)}">'
 
 
-def _table(table: Table) -> str:
-    head = "".join(
-        f'<th scope="col">{escape(name)}</th>' for name in (table.corner, *table.columns)
-    )
+def _table(table: Table, title: str) -> str:
+    head = "".join(f'<th scope="col">{named(name)}</th>' for name in (table.corner, *table.columns))
     rows = "".join(
-        "<tr>"
-        + "".join(f"<td>{shown(text)}</td>" for text in (name, *(c.plain() for c in row)))
+        f"<tr><td>{named(name)}</td>"
+        + "".join(f"<td>{shown(cell.plain())}</td>" for cell in row)
         + "</tr>"
         for name, row in table.rows
     )
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
-        f"</div>{notes}"
-    )
+    shown_table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"{scrolling(shown_table, f'{title}, by {table.corner}')}{notes}"
 
 
 def _spans(words: Spans) -> str:

@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goalward.metrics.policy_answers import steps_at_end
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.report.figures.sheet import known_values
 from goalward.report.pages.numbers import number
-from goalward.rollouts.endings import Endings
 from goalward.rollouts.episode import Episode
 from goalward.rollouts.signals import Signal
 from goalward.runs.curves import Curves
@@ -32,7 +30,7 @@ def table_rows(run: Run, curves: Curves) -> list[dict[str, Any]]:
     """A row per episode, of the method that speaks for the policy; `curves` are its."""
     tasks = {task: i for i, task in enumerate(dict.fromkeys(e.task for e in run.episodes))}
     rows: list[dict[str, Any]] = []
-    for position, (episode, final) in enumerate(zip(run.episodes, _final_steps(run), strict=True)):
+    for position, episode in enumerate(run.episodes):
         part = curves.part(run.frames_of(position))
         events = run.events[episode.id]
         has_spread = len(part.by_seed) > 1
@@ -47,22 +45,14 @@ def table_rows(run: Run, curves: Curves) -> list[dict[str, Any]]:
                 "setback_frame": _frame(largest(events, EventKind.SETBACK)),
                 "stall": _size(largest(events, EventKind.STALL)),
                 "stall_frame": _frame(largest(events, EventKind.STALL)),
-                # null: never.
-                "final_steps": number(round(final, 1)),
+                # In the last frame; null: never.
+                "final_steps": number(float(part.steps[-1])),
                 "disagreement": number(float(part.spread.mean())) if has_spread else None,
                 "events": [sum(e.kind is kind for e in events) for kind in EventKind],
                 "spark": _spark(part.value),
             }
         )
     return rows
-
-
-def _final_steps(run: Run) -> list[float]:
-    """Steps to go at the end of each episode, as the median seed has it."""
-    goals = [-1 if e.goal_frame is None else e.goal_frame for e in run.episodes]
-    endings = Endings(run.values.episode_ends, np.array(goals))
-    steps = run.values.steps(run.method).astype(np.float64)
-    return np.median(steps_at_end(steps, endings), axis=0).tolist()
 
 
 def episode_curves(
@@ -211,4 +201,4 @@ def _frame(event: Event | None) -> int | None:
 
 
 def _size(event: Event | None) -> float | None:
-    return None if event is None else number(round(event.size, 1))
+    return None if event is None else number(event.size)

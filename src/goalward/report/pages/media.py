@@ -2,6 +2,7 @@
 
 import os
 import re
+import struct
 import threading
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +13,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image as PillowImage
 
+from goalward.checksums import CHECKSUM_PLACE, written_with_checksum
 from goalward.errors import GoalwardError, RolloutError
-from goalward.files import written_whole
+from goalward.report.pages.scripts import is_whole
 from goalward.rollouts.episode import Episode
 from goalward.rollouts.frames import Image, new_digest, update_with_parts
 from goalward.rollouts.video.browser import (
@@ -79,7 +81,7 @@ def videos_in_order(
 def _write_videos(
     episode: Episode, folder: Path, max_height: int, is_stopped: Callable[[], bool]
 ) -> tuple[CameraVideo, ...]:
-    """Write what is not there yet; names tell the content, so what is there is right.
+    """Write what is not there yet; names tell the content, so what is there and whole is right.
 
     A camera that cannot be decoded is told and left out: one damaged file is no reason to show
     nothing of a run.
@@ -89,13 +91,24 @@ def _write_videos(
     for name, source in episode.cameras.items():
         try:
             file = folder / "videos" / browser_video_name(source, fps, max_height)
-            if not file.is_file():
-                write_browser_video(source, file, fps, max_height=max_height, is_stopped=is_stopped)
+            if not is_whole(file):
+                with written_with_checksum(file) as temporary:
+                    write_browser_video(
+                        source, temporary, fps, max_height=max_height, is_stopped=is_stopped
+                    )
+                    _add_checksum_place(temporary)
             address = f"videos/{file.name}"
             videos.append(CameraVideo(name, address, width=source.width, height=source.height))
         except RolloutError as error:
             videos.append(CameraVideo(name, None, str(error)))
     return tuple(videos)
+
+
+def _add_checksum_place(video: Path) -> None:
+    """A box at the end of an MP4 file that players pass over."""
+    text = CHECKSUM_PLACE.encode()
+    with video.open("ab") as file:
+        file.write(struct.pack(">I4s", 8 + len(text), b"free") + text)
 
 
 def write_thumbs(episode: Episode, frames: Collection[int], folder: Path) -> dict[int, str]:
@@ -114,14 +127,14 @@ def write_thumbs(episode: Episode, frames: Collection[int], folder: Path) -> dic
             frame: folder / "thumbs" / f"{digest.hexdigest()}_{frame}.jpg"
             for frame in sorted(frames)
         }
-        missing = [frame for frame, file in files.items() if not file.is_file()]
+        missing = [frame for frame, file in files.items() if not is_whole(file)]
         strips = [list(_small_frames(episode, name, missing)) for name in names if missing]
     except RolloutError:
         return {}
     for frame, *pictures in zip(missing, *strips, strict=True):
-        with written_whole(files[frame]) as temporary:
+        with written_with_checksum(files[frame]) as temporary:
             PillowImage.fromarray(np.concatenate(pictures, axis=1)).save(
-                temporary, format="JPEG", quality=_THUMB_QUALITY
+                temporary, format="JPEG", quality=_THUMB_QUALITY, comment=CHECKSUM_PLACE
             )
     return {frame: f"thumbs/{file.name}" for frame, file in files.items()}
 

@@ -76,7 +76,7 @@ def _curves() -> str:
 
 def _episodes(runs: Mapping[str, Run], reports: Mapping[str, str]) -> str:
     links = "".join(
-        f'<a class="small-button" href="{escape(report)}/{INDEX}">{escape(name)}</a>'
+        f'<a class="small-button" href="{escape(report)}/{INDEX}">{document_page.named(name)}</a>'
         for name, report in reports.items()
     )
     parts = ['<section class="panel"><h2>Episodes</h2>']
@@ -109,8 +109,7 @@ def _table(runs: Mapping[str, Run], reports: Mapping[str, str]) -> str:
     several_tasks = len({task for task, _ in shared}) > 1
     several_reports = len(reports) > 1
     rows = "".join(
-        f'<tr><th scope="row"><bdi>{escape(f"{task}, {episode}" if several_tasks else episode)}'
-        "</bdi></th>"
+        f'<tr><th scope="row">{_task_and_episode(task, episode, several_tasks)}</th>'
         + "".join(
             _cell(episode, outcomes[name].get((task, episode)), reports.get(name)) for name in runs
         )
@@ -119,13 +118,16 @@ def _table(runs: Mapping[str, Run], reports: Mapping[str, str]) -> str:
         for task, episode in shared[:_MOST_EPISODES]
     )
     columns = ("episode", *runs, *(["side by side"] if several_reports else []))
-    head = "".join(f'<th scope="col"><bdi>{escape(name)}</bdi></th>' for name in columns)
+    head = "".join(f'<th scope="col">{document_page.named(name)}</th>' for name in columns)
     more = len(shared) - _MOST_EPISODES
     note = f'<p class="note">{more:,} more are not listed.</p>' if more > 0 else ""
-    return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="Episodes">'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{note}"
-    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"{document_page.scrolling(table, 'Episodes')}{note}"
+
+
+def _task_and_episode(task: str, episode: str, several_tasks: bool) -> str:
+    name = document_page.named(episode)
+    return f"{document_page.named(task)}, {name}" if several_tasks else name
 
 
 def _side_by_side(
@@ -146,7 +148,7 @@ def _side_by_side(
     words = f"{first} and {second}"
     return (
         f'<td><a class="small-button" title="{escape(words)}" aria-label="{escape(words)}" '
-        f'href="{escape(beside(pair, reports[first], reports[second]))}">both</a></td>'
+        f'href="{escape(beside(pair, (first, second), reports))}">both</a></td>'
     )
 
 

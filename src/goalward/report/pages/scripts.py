@@ -25,7 +25,7 @@ def check_scripts(folder: Path) -> None:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a script is there, as it was written."""
+    """Whether a script or a picture is there, as it was written."""
     try:
         return path.is_file() and check(path)
     except DamagedFile as error:

@@ -55,6 +55,18 @@ def spans(*parts: str | Span | Spans) -> Spans:
     return tuple(span for span in found if span.text)
 
 
+def shortened(name: str, most: int = 80) -> str:
+    """A name as it is, or of a longer one both ends: tasks often differ at the last.
+
+    >>> shortened("lift"), shortened("left" * 3 + "right" * 3, 15)
+    ('lift', 'leftle … tright')
+    """
+    if len(name) <= most:
+        return name
+    left = most - len(" … ")
+    return f"{name[: left - left // 2]} … {name[len(name) - left // 2 :]}"
+
+
 def listed(names: Sequence[Span | Spans], most: int = 10) -> Spans:
     """The first few of some names, and how many more there are.
 

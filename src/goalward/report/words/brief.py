@@ -1,7 +1,16 @@
 """The answer on one screen of a terminal: the rate, whether to rely on the values, what to do."""
 
 from goalward.metrics.time_out_answer import Saying
-from goalward.report.words.blocks import Bullets, Document, Section, Span, Spans, spans, strong
+from goalward.report.words.blocks import (
+    Bullets,
+    Document,
+    Section,
+    Span,
+    Spans,
+    shortened,
+    spans,
+    strong,
+)
 from goalward.report.words.next_steps import next_step_words
 from goalward.report.words.shares import percent, rate_words, span_words
 from goalward.report.words.time_outs import TWICE_TITLE, needed_words, silence_about_time_outs
@@ -26,7 +35,7 @@ def brief_document(run: Run) -> Document:
     sections = [Section("", (Bullets(answers),), "policy")]
     if steps:
         sections.append(Section("Next", (Bullets(steps),), "next"))
-    return Document(_short(run.policy), tuple(sections))
+    return Document(shortened(run.policy, _LONGEST_NAME), tuple(sections))
 
 
 def _with_more_time(run: Run) -> str:
@@ -57,15 +66,7 @@ def _with_more_time(run: Run) -> str:
 
 def _shortened(words: Spans) -> Spans:
     """Names of episodes, which are the words in italics, at a length that fits."""
-    return tuple(Span(_short(one.text), "em") if one.style == "em" else one for one in words)
-
-
-def _short(name: str) -> str:
-    """
-    >>> _short("a" * 30 + "b" * 30)
-    'aaaaaaaaaaaaaaaaaa ... bbbbbbbbbbbbbbbbb'
-    """
-    if len(name) <= _LONGEST_NAME:
-        return name
-    left = _LONGEST_NAME - len(" ... ")
-    return f"{name[: left - left // 2]} ... {name[-(left // 2) :]}"
+    return tuple(
+        Span(shortened(one.text, _LONGEST_NAME), "em") if one.style == "em" else one
+        for one in words
+    )

@@ -113,5 +113,5 @@ def _named(step: NextStep) -> Spans:
 
 
 def next_blocks(run: Run) -> list[Block]:
-    """The steps as a list; commands stand on the page and on the terminal, which know the place."""
+    """The steps as a list; their commands stand on the page, which has room for them."""
     return [Bullets(tuple(next_step_words(step, run) for step in run.next_steps))]

@@ -15,6 +15,7 @@ from goalward.report.words.blocks import (
     em,
     listed,
     paragraph,
+    shortened,
     spans,
     strong,
 )
@@ -27,7 +28,6 @@ MOST_ROWS = 10
 # Wilson's interval of so many episodes is at least 45 % wide where half of them succeed.
 _FEW = 15
 # A task may be named by ten thousand characters; tasks.csv has them all.
-_MOST_CHARACTERS = 80
 _POOLED = "all tasks"
 _NO_NAME = "(no name)"
 _WITHIN_NOTE = (
@@ -51,11 +51,7 @@ def shown_task(task: str) -> str:
     >>> shown_task("lift"), shown_task(""), len(shown_task("ab" * 5000))
     ('lift', '(no name)', 80)
     """
-    line = " ".join(task.split())
-    if len(line) > _MOST_CHARACTERS:
-        half = (_MOST_CHARACTERS - 3) // 2
-        line = f"{line[: _MOST_CHARACTERS - 3 - half]} … {line[-half:]}"
-    return line or _NO_NAME
+    return shortened(" ".join(task.split())) or _NO_NAME
 
 
 def values_words(answer: TaskAnswer) -> str:

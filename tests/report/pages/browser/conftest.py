@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
+from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.report.pages.files import write_pages, write_report
 from goalward.rollouts.episode import Outcome
 from report.pages.browser.demo_run import write_demo_run
@@ -81,6 +82,40 @@ def long_report(tmp_path_factory) -> Path:
     episodes = [drawn_episode(f"take {i}", 20, outcome=o) for i, o in enumerate(outcomes)]
     run, _ = drawn_run(episodes, {"td": [countdown(20), countdown(20) + 15] * 60}, folder)
     return write_pages(run, None, folder / "report")
+
+
+@pytest.fixture(scope="session")
+def full_report(tmp_path_factory) -> Path:
+    """All that a front page shows of one task: six episodes to watch with pictures, the truth."""
+    folder = tmp_path_factory.mktemp("full")
+    episodes = [
+        drawn_episode(
+            f"take {i}",
+            60,
+            outcome=Outcome.SUCCESS if i % 2 else Outcome.TIME_OUT,
+            shapes={"front": (64, 48), "wrist": (64, 48)},
+            fps=10.0,
+        )
+        for i in range(16)
+    ]
+    ways = {
+        "countdown": np.arange(60.0)[::-1],
+        "setback": np.concatenate([np.arange(40.0, 10, -1), np.full(30, 50.0)]),
+        "stall": np.full(60, 40.0),
+        "near miss": np.concatenate([np.arange(40.0, 2, -1), np.full(22, 3.0)]),
+    }
+    order = ["setback", "countdown", "stall", "countdown", "near miss", "countdown"]
+    steps = [np.stack([ways[order[i % 6]]] * 2) for i in range(16)]
+    known = [(episode.id, frame) for episode in episodes for frame in (5, 30)]
+    truth = FrameTruth(
+        tuple(name for name, _ in known),
+        np.array([frame for _, frame in known]),
+        np.array([[10.0, 50.0], [50.0, np.inf]] * 16),
+        cap=60,
+    )
+    methods = {"lambda-returns": steps}
+    run, rollouts = drawn_run(episodes, methods, folder, truth=truth, standard_horizon=40)
+    return write_pages(run, rollouts, folder / "report", videos=False, truth=truth)
 
 
 class Reader:

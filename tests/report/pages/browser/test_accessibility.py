@@ -3,8 +3,17 @@
 import os
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
+from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
+
+import goalward
+from goalward.report.pages.files import write_pages
+from goalward.report.pages.runs_page import write_runs_page
+from goalward.rollouts.episode import Outcome
+from goalward.runs.folder.stored import write_run
+from report.pages.browser.conftest import PATIENCE_MS
 
 PAGES = ["", "#episodes", "#words", "#episode?id=1&frame=20"]
 SCREENS = [(1440, 900), (390, 844)]
@@ -65,6 +74,43 @@ def test_axe_finds_nothing_in_dialogs(demo_report, open_report, button):
     page.click(button)
     page.wait_for_selector("dialog[open]")
     assert violations(page) == []
+
+
+@pytest.fixture(scope="session")
+def pages_of_two(tmp_path_factory) -> dict[str, tuple[Path, str]]:
+    """What shows two runs: the page of several runs, a comparison, two players side by side."""
+    folder = tmp_path_factory.mktemp("two")
+    folders = [folder / "a", folder / "b"]
+    for i, place in enumerate(folders):
+        outcomes = [Outcome.SUCCESS if at % 3 == i else Outcome.TIME_OUT for at in range(20)]
+        episodes = [
+            drawn_episode(f"a long name of take {at}", 20, outcome=outcome, task=f"task {at % 2}")
+            for at, outcome in enumerate(outcomes)
+        ]
+        run, _ = drawn_run(episodes, {"td": [countdown(20)] * 20}, place, policy=f"policy {i}")
+        write_run(run)
+        write_pages(run, None, place / "report")
+    runs = write_runs_page([goalward.open_run(place) for place in folders], folder / "all")
+    goalward.compare(*folders, out=folder / "compared")
+    sides = urlencode(dict.fromkeys("ab", f"index.html#episode?id={run.episodes[0].id}"))
+    return {
+        "several runs": (runs, ""),
+        "comparison": (folder / "compared" / "index.html", ""),
+        "side by side": (folders[0] / "report" / "beside.html", f"#{sides}"),
+    }
+
+
+@pytest.mark.parametrize("name", ["several runs", "comparison", "side by side"])
+@pytest.mark.parametrize("screen", SCREENS)
+def test_axe_finds_nothing_on_pages_of_two_runs(pages_of_two, browser, name, screen):
+    index, address = pages_of_two[name]
+    context = browser.new_context(viewport={"width": screen[0], "height": screen[1]})
+    page = context.new_page()
+    page.goto(index.as_uri() + address)
+    for frame in page.frames[1:]:
+        frame.wait_for_selector(".cursor-label", timeout=PATIENCE_MS)
+    assert violations_by_theme(page) == {"light": [], "dark": []}
+    context.close()
 
 
 def test_axe_finds_what_was_planted(demo_report, open_report):

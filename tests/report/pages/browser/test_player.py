@@ -2,7 +2,7 @@
 
 import re
 import threading
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
@@ -352,7 +352,8 @@ def test_an_episode_that_is_not_there_is_told(demo_report, open_report):
 @pytest.mark.parametrize("is_served", [False, True])
 def test_two_episodes_side_by_side_move_as_one(demo_report, browser, is_served):
     """From disk, and by `goalward view`, whose rules must allow the two frames."""
-    sides = {"a": "index.html#episode?id=1", "b": "index.html#episode?id=2"}
+    named = urlencode({"id": "1", "policy": "before <b>"})
+    sides = {"a": f"index.html#episode?{named}", "b": "index.html#episode?id=2"}
     server = PageServer(demo_report.parent)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     start = server.url if is_served else f"{demo_report.parent.as_uri()}/"
@@ -372,7 +373,22 @@ def test_two_episodes_side_by_side_move_as_one(demo_report, browser, is_served):
                 break
             page.wait_for_timeout(POLL_MS)
         assert frames == ["10", "10"]
+        whose = [player.locator(".whose").inner_text() for player in players]
+        assert whose == ["before <b>", "demo policy"]
     finally:
         context.close()
         server.shutdown()
         server.server_close()
+
+
+def test_the_frame_that_is_shown_stays_beside_another_episode(demo_report, open_report):
+    page = open_report(demo_report).without_charts().open_episode("#episode?id=1&frame=20")
+    assert page.locator(".whose").count() == 0
+    page.click("#beside")
+    page.click("dialog button:has-text('Show both')")
+    page.wait_for_url("**/beside.html#*")
+    asked = parse_qs(urlsplit(page.url).fragment)
+    assert [parse_qs(asked[side][0].partition("?")[2])["frame"] for side in "ab"] == [
+        ["20"],
+        ["20"],
+    ]

@@ -64,7 +64,8 @@ def test_every_column_says_what_it_means(demo_report, open_report):
     page.click("text=What the columns mean")
     told = page.inner_text(".meanings")
     assert "At the end, steps to go" in told
-    assert page.locator(".meanings dt").count() == page.locator("button.sort").count()
+    # Of those that are not shown until somebody chooses them, too.
+    assert page.locator(".meanings dt").count() == page.locator("button.sort").count() + 1
 
 
 # ---- from a number to its episodes ------------------------------------------------------------
@@ -286,6 +287,26 @@ def test_the_front_page_is_two_sheets_of_paper_and_back_on_the_screen(demo_repor
         "[...document.querySelectorAll('.plot .main-svg')].map(s => s.clientWidth).join()"
         f" === '{','.join(map(str, before))}'"
     )
+
+
+def test_two_sheets_hold_six_cards_with_pictures_and_the_truth(full_report, open_report):
+    reader = open_report(full_report)
+    page = reader.open()
+    reader.until("document.documentElement.dataset.charts === 'drawn'")
+    assert page.locator(".card img.card-picture").count() == 6
+    assert page.locator(".plot .main-svg").count() > 6
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))) == 2
+    # And with three lines more on either: names and warnings are longer elsewhere.
+    for place in (".watch", "section:last-of-type"):
+        page.evaluate(
+            """place => {
+              const lines = document.createElement('div');
+              lines.style.height = '4em';
+              document.querySelector(`#page-overview > ${place}`).append(lines);
+            }""",
+            place,
+        )
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))) == 2
 
 
 # ---- names that nobody expected -----------------------------------------------------------------

@@ -3,6 +3,8 @@
 "use strict";
 (function () {
   const { build, icon } = goalward;
+  // Of a policy's name: a line of half a window.
+  const MOST_CHARACTERS = 60;
   const isFramed = window.parent !== window;
   const listeners = [];
 
@@ -11,7 +13,17 @@
     return `beside.html#${query}`;
   }
 
-  const addressOf = (id) => `index.html#episode?${new URLSearchParams({ id })}`;
+  // At the frame that is shown now.
+  function addressOf(id) {
+    const clock = goalward.player.clock();
+    return `index.html#episode?${new URLSearchParams({ id, frame: clock ? clock.frame() : 0 })}`;
+  }
+
+  // Whose episode this is: beside another one nothing else on the page says it.
+  function policy() {
+    const name = goalward.route.state().policy || goalward.run.front.policy;
+    return isFramed ? build("p.whose", {}, goalward.named(name, MOST_CHARACTERS)) : null;
+  }
 
   // Choose the other episode: the neighbours in the table, or any by its name.
   function button(row) {
@@ -101,5 +113,5 @@
   }
 
   if (isFramed) document.documentElement.classList.add("framed");
-  goalward.beside = { button, shared, address, addressOf };
+  goalward.beside = { button, policy, shared, address, addressOf };
 })();

@@ -71,7 +71,7 @@
 
   // ---- on paper: as wide as half a sheet, and back ------------------------------------------
 
-  const PAPER = { width: 320, height: 170, autosize: false };
+  const PAPER = { width: 320, height: 155, autosize: false };
 
   function shrinkAll() {
     for (const { place, draw } of drawings) {

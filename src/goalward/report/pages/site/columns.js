@@ -6,13 +6,16 @@
   // A table without names is none.
   const ALWAYS = "id";
 
+  // Until the reader chooses: with it the table is wider than many screens.
+  const USUALLY_HIDDEN = ["disagreement"];
+
   // Those that the reader took away; kept by the browser.
   function hidden() {
     try {
-      const found = JSON.parse(goalward.memory.remembered("columns") || "[]");
-      return new Set(Array.isArray(found) ? found.filter((key) => typeof key === "string") : []);
+      const found = JSON.parse(goalward.memory.remembered("columns"));
+      return new Set(Array.isArray(found) ? found.filter((key) => typeof key === "string") : USUALLY_HIDDEN);
     } catch (error) {
-      return new Set();
+      return new Set(USUALLY_HIDDEN);
     }
   }
 
@@ -27,7 +30,7 @@
       const now = hidden();
       if (isShown) now.delete(key);
       else now.add(key);
-      goalward.memory.remember("columns", now.size ? JSON.stringify([...now]) : null);
+      goalward.memory.remember("columns", JSON.stringify([...now]));
       onChange();
     };
     return build("details.column-picker", {}, [

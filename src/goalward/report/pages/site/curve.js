@@ -262,10 +262,14 @@
 
     // Once a frame of the screen: a mouse says more often where it is.
     let reading = 0;
+    let pointed = 0;
     function readAt(px) {
+      pointed = px;
       cancelAnimationFrame(reading);
-      reading = requestAnimationFrame(() => readout.show(Math.min(Math.max(frameAt(px), 0), numFrames - 1), px, width));
+      reading = requestAnimationFrame(read);
     }
+
+    const read = () => readout.show(Math.min(Math.max(frameAt(pointed), 0), numFrames - 1), pointed, width);
     const release = (event) => {
       if (event.pointerId !== pressed) return;
       pressed = null;
@@ -285,6 +289,8 @@
         look = { ...look, ...wanted };
         draw();
         setFrame(frame);
+        // The pointer rests where it was, over another curve.
+        if (!readout.card.hidden) read();
       },
       redraw: draw,
       layout: () => ({ left: MARGIN.left, right: MARGIN.right, width }),

@@ -19,6 +19,7 @@
     };
     const task = goalward.run.front.tasks[row.task].name;
     return build("header.episode-head", {}, [
+      goalward.beside.policy(),
       build("div.episode-nav", {}, [backLink(), build("span.turns", {}, [turn(-1, "Previous", "back"), turn(1, "Next", "forward")])]),
       build("div.episode-title", {}, [
         build("h1", { title: row.id }, ["Episode ", named(row.id)]), W.badge(row.outcome),

@@ -7,6 +7,9 @@
   // Names that count: "episode 2" comes before "episode 10".
   const byName = new Intl.Collator("en", { numeric: true, sensitivity: "base" }).compare;
 
+  // A goal is recorded, and no event that a value saw.
+  const countedEvents = (row) => row.events.reduce((sum, count, i) => sum + (goalward.run.event_kinds[i] === "goal" ? 0 : count), 0);
+
   // `desc` is the direction that puts what is worth seeing on top.
   const COLUMNS = [
     { key: "id", name: "Episode", of: (row) => row.id, desc: false, about: "its name in the data" },
@@ -17,7 +20,7 @@
     { key: "stall", name: "Longest stall", unit: "frames", of: (row) => row.stall, desc: true, about: "the most frames without coming nearer" },
     { key: "final", name: "At the end", unit: "steps to go", of: (row) => (row.final_steps === null ? Infinity : row.final_steps), desc: true, about: "predicted steps to go in the last frame; fewer is nearer to the goal" },
     { key: "disagreement", name: "Seeds disagree", unit: "sd of value", of: (row) => row.disagreement, desc: true, about: "how far the values of the seeds (−1 to 1) lie apart on average; a large one is a guess" },
-    { key: "events", name: "Events", of: (row) => row.events.reduce((a, b) => a + b, 0), desc: true, about: "what the value saw: setbacks, recoveries, stalls, points of no return" },
+    { key: "events", name: "Events", of: countedEvents, desc: true, about: "what the value saw: setbacks, recoveries, stalls, points of no return" },
     { key: "notes", name: "Notes", of: (row) => goalward.notes.words(row.id) || null, desc: false, about: "what somebody noted of it: tags, notes, a label that is wrong" },
     { key: "audit", name: "To look at", unit: "% sure", of: (row) => goalward.marks.sure(row.id), desc: true, about: "how sure goalward audit is that somebody should look at it" },
     { key: "curation", name: "Curated", of: (row) => goalward.marks.decision(row.id), desc: false, about: "what goalward curate keeps of it to learn from" },

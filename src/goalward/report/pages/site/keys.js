@@ -15,7 +15,7 @@
     ["c", "now or the chance of success"],
     ["s", "value or steps to go"],
     ["f", "full screen"],
-    ["esc", "back to the table"],
+    ["esc", "a large camera small again; back to the table"],
     ["?", "this list"],
   ];
   let dialog = null;
@@ -43,12 +43,19 @@
     });
   }
 
+  // In full screen it ends that; of a camera made large it makes a small one.
+  function back() {
+    if (document.fullscreenElement) return;
+    const large = document.querySelector(".camera.large .enlarge");
+    if (large) large.click();
+    else goalward.route.go(goalward.route.toTable);
+  }
+
   // These are there before an episode has come: quick presses all count.
   const ON_THE_WAY = {
     n: () => goalward.player.turn(1),
     p: () => goalward.player.turn(-1),
-    // In full screen it ends that.
-    Escape: () => !document.fullscreenElement && goalward.route.go(goalward.route.toTable),
+    Escape: back,
   };
 
   function inPlayer(event, clock) {

@@ -15,7 +15,8 @@
       const { methods, view } = look();
       const shown = view === "chance" ? "now" : view;
       const told = [...methods].sort((a, b) => a - b).flatMap((m) => methodRows(run.front.methods[m].name, episode.curves[m][shown], frame));
-      if (episode.events.length) told.push(["smoothed, as events are found", `${W.fixed(episode.smoothed[frame], 0)} steps`]);
+      // In the curve that they are found in: in the other one the number would be another curve's.
+      if (episode.events.length && view === goalward.legend.usualView()) told.push(["smoothed, as events are found", `${W.fixed(episode.smoothed[frame], 0)} steps`]);
       if (episode.chances) {
         episode.chances.within.forEach((steps, i) => told.push([`chance within ${steps} steps`, W.percent(episode.chances.lines[i][frame])]));
       }
