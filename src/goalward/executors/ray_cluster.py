@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import socket
+import textwrap
 import threading
 from collections.abc import Generator
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 from goalward.errors import GoalwardError, argument
 
 _ANSWERS_WITHIN_S = 5.0
+_MOST_LETTERS = 300
+_AUTH_MODE = "RAY_AUTH_MODE"
 
 
 def imported_ray() -> Any:
@@ -50,7 +53,7 @@ def connected(ray: Any, address: str | None) -> Generator[None]:
             )
     except Exception as error:  # Ray has many kinds, builtin ones among them
         raise GoalwardError(
-            f"Ray at {given or 'this machine'} cannot be used: {first_line(error)}"
+            f"Ray at {given or 'this machine'} cannot be used: {in_one_line(error)}"
         ) from error
     try:
         yield
@@ -85,5 +88,11 @@ def _check_somebody_answers(address: str) -> None:
         ) from error
 
 
-def first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+def in_one_line(error: Exception) -> str:
+    """What Ray says over many lines, so far as one can read it.
+
+    >>> in_one_line(RuntimeError("Version mismatch:\\n    Ray: 2.50.0\\n"))
+    'Version mismatch: Ray: 2.50.0'
+    """
+    text = " ".join(str(error).split())
+    return textwrap.shorten(text, _MOST_LETTERS, placeholder=" ...") or type(error).__name__
