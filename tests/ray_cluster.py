@@ -14,17 +14,24 @@ needs_ray = pytest.mark.skipif(
     reason="needs Ray (extra ray)",
 )
 
+# What `ray://` goes through.
+needs_ray_client = pytest.mark.skipif(
+    (find_spec("ray") is None or find_spec("grpc") is None)
+    and not os.environ.get("GOALWARD_REQUIRE_RAY"),
+    reason="needs the client of Ray (extra ray)",
+)
+
 _STARTS = 3
 
 
 @contextmanager
-def some_nodes(count: int) -> Generator[Any]:
+def some_nodes(count: int, **of_head: Any) -> Generator[Any]:
     """Inside, RAY_ADDRESS is that of the cluster, as for users."""
     before = {name: os.environ.get(name) for name in ("RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED")}
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     # The first node of a cluster in a process takes its signals; other tests want theirs.
     handler = signal.getsignal(signal.SIGTERM)
-    cluster = _started(count)
+    cluster = _started(count, of_head)
     try:
         os.environ["RAY_ADDRESS"] = cluster.address
         yield cluster
@@ -38,14 +45,14 @@ def some_nodes(count: int) -> Generator[Any]:
                 os.environ[name] = value
 
 
-def _started(count: int) -> Any:
+def _started(count: int, of_head: dict[str, Any]) -> Any:
     """Ray gives a node half a minute to start, which is short where other tests are at work."""
     from ray.cluster_utils import Cluster
 
     for left in reversed(range(_STARTS)):
         cluster = Cluster()
         try:
-            cluster.add_node(num_cpus=1, include_dashboard=False)
+            cluster.add_node(num_cpus=1, include_dashboard=False, **of_head)
             for _ in range(count - 1):
                 cluster.add_node(num_cpus=1)
             return cluster

@@ -3,6 +3,7 @@
 Workers are other processes, and find this module by its name.
 """
 
+import contextlib
 import errno
 import os
 import signal
@@ -91,6 +92,38 @@ class FullDisk(Add):
             self.tried.touch()
             raise OSError(errno.ENOSPC, "No space left on device")
         return super().do(station)
+
+
+@dataclass(frozen=True)
+class FullForOne(Add):
+    """The first process to come never has space; the others do the work, in a moment."""
+
+    is_full: Path
+
+    __str__ = Add.__str__
+
+    def do(self, station: int, /) -> int:
+        with contextlib.suppress(FileExistsError), self.is_full.open("x") as file:
+            file.write(str(os.getpid()))
+        time.sleep(0.02)
+        if self.is_full.read_text() == str(os.getpid()):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        time.sleep(0.1)
+        return super().do(station)
+
+
+def not_here(*_: object) -> Any:
+    raise ModuleNotFoundError("No module named 'my_methods'")
+
+
+@dataclass(frozen=True)
+class Unreadable(Add):
+    """Holds something of a module that workers do not have."""
+
+    __str__ = Add.__str__
+
+    def __reduce__(self) -> Any:
+        return not_here, (self.number,)
 
 
 @dataclass(frozen=True)

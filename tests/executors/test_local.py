@@ -13,9 +13,11 @@ from executors.pieces import (
     Add,
     Deadly,
     FullDisk,
+    FullForOne,
     Poisoned,
     SlowAdd,
     Tell,
+    Unreadable,
     no_build,
     numbers,
     thousand,
@@ -131,6 +133,24 @@ def test_trouble_of_the_machine_is_not_tried_again_on_the_same_one(tmp_path):
     """A full disk is as full for the next process of this machine."""
     with LocalExecutor(thousand, 1) as executor, pytest.raises(PiecesFailed, match="No space left"):
         list(executor.results(iter([FullDisk(0, tmp_path / "tried")])))
+
+
+def test_a_worker_in_trouble_does_not_use_up_the_pieces(tmp_path):
+    """It fails them faster than others do them; it rests, and every piece is done."""
+    pieces = [FullForOne(n, tmp_path / "full") for n in range(40)]
+    with LocalExecutor(thousand, 2) as executor:
+        assert numbers(executor.results(iter(pieces))) == {n: 1000 + n for n in range(40)}
+
+
+def test_a_piece_that_a_worker_cannot_read_says_why(tmp_path):
+    heard = {}
+    pieces = [Add(0), Unreadable(1), Add(2)]
+    with LocalExecutor(thousand, 1) as executor:
+        results = executor.results(iter(pieces), lambda p, why: heard.update({p.number: why}))
+        assert numbers(results) == {0: 1000, 2: 1002}
+    assert heard[1].startswith(
+        "number 1: its worker cannot read it: ModuleNotFoundError: No module named 'my_methods'"
+    )
 
 
 def test_a_worker_that_cannot_be_built_says_why():

@@ -1,6 +1,8 @@
 """A cluster of two nodes: the same results as here, whatever is lost on the way."""
 
 import logging
+import os
+import platform
 import signal
 import socket
 import subprocess
@@ -14,9 +16,11 @@ from executors.pieces import (
     Deadly,
     ForgetsToWrite,
     FullDisk,
+    FullForOne,
     Poisoned,
     SlowAdd,
     Tell,
+    Unreadable,
     WriteNumber,
     no_build,
     numbers,
@@ -24,7 +28,7 @@ from executors.pieces import (
     vanishing_build,
 )
 from goalward.errors import GoalwardError
-from goalward.executors import on_ray
+from goalward.executors import on_ray, seen
 from goalward.executors.on_ray import RayExecutor
 from goalward.executors.ray_actor import RayWorker
 from ray_cluster import lose_a_node, needs_ray, two_nodes
@@ -87,11 +91,43 @@ def test_pieces_that_fail_or_kill_are_named_and_the_others_are_done(cluster, tmp
     assert heard[3].startswith("number 3: its worker was lost (")
     assert heard[3].endswith(", 3 times")
     told = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert sum(line.startswith("number 4: OSError: [Errno 28] No space") for line in told) == 1
+    (full,) = (line for line in told if line.startswith("number 4: "))
+    assert full.startswith("number 4: OSError: [Errno 28] No space left on device (pieces.py, ")
+    assert full.endswith(f", on {platform.node()}; it is tried again")
+
+
+def test_a_worker_in_trouble_does_not_use_up_the_pieces(cluster, tmp_path):
+    """It fails them faster than others do them; it rests, and every piece is done."""
+    pieces = [FullForOne(n, tmp_path / "full") for n in range(40)]
+    with RayExecutor(thousand, 2) as executor:
+        assert numbers(executor.results(iter(pieces))) == {n: 1000 + n for n in range(40)}
+
+
+def test_a_piece_that_a_worker_cannot_read_says_why(cluster):
+    heard = {}
+    with RayExecutor(thousand, 2) as executor:
+        pieces = iter([Add(0), Unreadable(1), Add(2)])
+        results = executor.results(pieces, lambda p, why: heard.update({p.number: why}))
+        assert numbers(results) == {0: 1000, 2: 1002}
+    assert heard[1].startswith("number 1: its worker cannot read it: ModuleNotFoundError: No ")
+
+
+def test_marks_stay_young_while_workers_are_waited_for(cluster, tmp_path, monkeypatch):
+    """Other machines sweep what is older than a day; one that was swept is there again."""
+    monkeypatch.setattr(seen, "_RENEW_S", 0.0)
+    with RayExecutor(thousand, 1, shared=[tmp_path]) as executor:
+        (mark,) = tmp_path.iterdir()
+        os.utime(mark, (1.0, 1.0))
+        list(executor.results(iter([Add(0)])))
+        assert mark.stat().st_mtime > time.time() - 60
+        mark.unlink()
+        list(executor.results(iter([Add(1)])))
+        assert mark.exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_cannot_be_seen_from_here_is_missed(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(on_ray, "_SEEN_WITHIN_S", 0.3)
+    monkeypatch.setattr(seen, "_SEEN_WITHIN_S", 0.3)
     with RayExecutor(thousand, 1) as executor:
         with pytest.raises(GoalwardError, match="number 0: its worker wrote .*all machines share"):
             list(executor.results(iter([ForgetsToWrite(0, tmp_path / "0.txt")])))
@@ -137,7 +173,7 @@ def test_a_folder_that_a_worker_cannot_see_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     worker = RayWorker(str(tmp_path), [])
     versions = {"version": on_ray._version(), "code": on_ray.whole_code_digest()}
-    problem = worker.prepare(versions, [str(tmp_path / "not there")], b"")
+    problem, _ = worker.prepare(versions, [str(tmp_path / "not there")], b"")
     assert problem is not None
     assert "cannot see" in problem
     assert "use a folder that all machines share" in problem

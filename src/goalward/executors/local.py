@@ -3,6 +3,7 @@
 import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterator
@@ -36,12 +37,13 @@ def checked_num_workers(num_workers: int) -> int:
     return num_workers
 
 
-@dataclass
+@dataclass(eq=False)
 class _Worker:
     process: BaseProcess
     connection: Connection
     # Its first answer says that it has built what it needs.
     is_ready: bool = False
+    machine: str = "this one"
 
 
 class LocalExecutor(Generic[Station]):
@@ -79,18 +81,19 @@ class LocalExecutor(Generic[Station]):
     ) -> Generator[tuple[Piece[Station, Result], Result]]:
         """Pieces and what became of them, as they finish.
 
-        A piece whose worker dies is tried again. What fails is told to `on_failed`, or named in
-        an error when all others are done.
+        A piece whose worker dies is tried again; one that failed by trouble of the machine is tried
+        by another worker. What fails is told to `on_failed`, or named in an error when all others
+        are done.
         """
         tries = Tries(pieces, on_failed)
         idle = list(self._workers)
         busy: dict[Connection, tuple[_Worker, Piece[Station, Result]]] = {}
         while True:
-            while idle and (piece := tries.next()) is not None:
-                worker = idle.pop()
+            for worker, piece in tries.handed_out(idle, self._workers):
+                idle.remove(worker)
                 # A worker that could not start has said why and gone; that is read below.
                 with contextlib.suppress(OSError):
-                    worker.connection.send(piece)
+                    worker.connection.send_bytes(pickle.dumps(piece))
                 busy[worker.connection] = (worker, piece)
             if not busy:
                 break
@@ -105,16 +108,15 @@ class LocalExecutor(Generic[Station]):
                     continue
                 del busy[connection]
                 if answer is None:
-                    why = f"{piece}: its worker process ended with exit code "
-                    why += str(worker.process.exitcode)
-                    idle.append(self._replaced(worker, why))
-                    tries.lost(piece, why)
+                    how = f"its worker process ended with exit code {worker.process.exitcode}"
+                    idle.append(self._replaced(worker, f"{piece}: {how}"))
+                    tries.lost(piece, how)
                     continue
                 idle.append(worker)
                 if answer.problem is not None:
-                    tries.failed(piece, answer.problem)
+                    tries.not_done(piece, worker, answer)
                     continue
-                tries.done()
+                tries.done(piece, worker)
                 yield piece, answer.result
         tries.end()
 
@@ -195,8 +197,7 @@ def _do_pieces(connection: Connection, build: Callable[[], Any]) -> None:
         return
     connection.send(Answer())
     while True:
-        piece: Piece[Any, Any] = connection.recv()
-        connection.send(answer_to(piece, station))
+        connection.send(answer_to(connection.recv_bytes(), station))
 
 
 def _end_with_parent() -> None:

@@ -10,19 +10,19 @@ import logging
 import os
 import pickle
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from goalward.code_version import whole_code_digest
 from goalward.errors import GoalwardError, speaks_of_flags
 from goalward.executors.local import ONE_THREAD, checked_num_workers
-from goalward.executors.piece import Answer, Piece, result_files
-from goalward.executors.ray_cluster import connected, first_line, imported_ray
+from goalward.executors.piece import Answer, Piece
+from goalward.executors.ray_cluster import connected, imported_ray, in_one_line
+from goalward.executors.seen import Marks, check_seen, marks_in
 from goalward.executors.tries import MOST_TRIES, OnFailed, Tries
-from goalward.leftovers import writer_mark
 
 Station = TypeVar("Station")
 Result = TypeVar("Result")
@@ -30,9 +30,18 @@ Result = TypeVar("Result")
 # With no worker at all for so long, nobody will come any more.
 _PATIENCE_S = 600.0
 _LOOK_AGAIN_S = 1.0
-# Files may show late on the disks of other machines.
-_SEEN_WITHIN_S = 10.0
+# Who is not there by then may never get room.
+_COMES_WITHIN_S = 60.0
 _log = logging.getLogger("goalward.executors")
+
+
+@dataclass(eq=False)
+class _Worker:
+    """An actor, and the node that it is on, when it is known."""
+
+    actor: Any
+    machine: str = ""
+    started_at: float = field(default_factory=time.monotonic)
 
 
 class RayExecutor(Generic[Station]):
@@ -63,10 +72,10 @@ class RayExecutor(Generic[Station]):
         self._shared = shared
         self._read_from = read_from
         self._open = contextlib.ExitStack()
-        self._must_see: list[str] = []
-        # Actors by the answer they owe: first that they are ready, then that of a piece.
-        self._starting: dict[Any, Any] = {}
-        self._idle: list[Any] = []
+        self._marks = Marks(())
+        # Workers by the answer they owe: first that they are ready, then that of a piece.
+        self._starting: dict[Any, _Worker] = {}
+        self._idle: list[_Worker] = []
         self._num_failed_starts = 0
         # Known when the cluster is.
         self.num_workers = 0
@@ -75,10 +84,7 @@ class RayExecutor(Generic[Station]):
         self._ray = imported_ray()
         try:
             self._open.enter_context(connected(self._ray, self._address))
-            self._must_see = [
-                *(str(self._open.enter_context(_mark_in(folder))) for folder in self._shared),
-                *(str(path.absolute()) for path in self._read_from),
-            ]
+            self._marks = self._open.enter_context(marks_in(self._shared))
             self._share_out()
             for _ in range(self.num_workers):
                 self._start()
@@ -88,8 +94,8 @@ class RayExecutor(Generic[Station]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        for actor in (*self._starting.values(), *self._idle):
-            self._end(actor)
+        for worker in (*self._starting.values(), *self._idle):
+            self._end(worker)
         self._starting, self._idle = {}, []
         self._open.close()
 
@@ -100,52 +106,56 @@ class RayExecutor(Generic[Station]):
     ) -> Generator[tuple[Piece[Station, Result], Result]]:
         """As those of `LocalExecutor`; trouble of a machine is tried again on another."""
         tries = Tries(pieces, on_failed)
-        busy: dict[Any, tuple[Any, Piece[Station, Result]]] = {}
+        busy: dict[Any, tuple[_Worker, Piece[Station, Result]]] = {}
         alone_since = time.monotonic()
         try:
             while True:
-                while self._idle and (piece := tries.next()) is not None:
-                    # The one that was idle for longest: a piece that is tried again moves on.
-                    actor = self._idle.pop(0)
-                    named = actor.do.options(name=str(piece))
-                    busy[named.remote(pickle.dumps(piece))] = (actor, piece)
-                if not busy and (self._idle or not self._starting):
+                self._hand_out(tries, busy)
+                if not (busy or tries.is_waiting) and (self._idle or not self._starting):
                     break
                 if busy or self._idle:
                     alone_since = time.monotonic()
                 self._check_patience(alone_since)
+                self._marks.renew()
                 waited_for = [*busy, *self._starting]
                 found, _ = self._ray.wait(waited_for, num_returns=1, timeout=_LOOK_AGAIN_S)
                 for reference in found:
                     if reference in self._starting:
                         self._take_in(reference)
                         continue
-                    actor, piece = busy.pop(reference)
+                    worker, piece = busy.pop(reference)
                     answer = self._answer(reference)
                     if isinstance(answer, str):
                         # One that cannot be reached may live, and would keep its room.
-                        self._end(actor)
+                        self._end(worker)
                         self._start()
-                        tries.lost(piece, f"{piece}: {answer}")
+                        tries.lost(piece, answer)
                         continue
-                    self._idle.append(actor)
-                    if answer.problem is not None and answer.is_passing:
-                        tries.lost(piece, answer.problem)
-                    elif answer.problem is not None:
-                        tries.failed(piece, answer.problem)
-                    else:
-                        _check_seen(piece)
-                        tries.done()
-                        yield piece, answer.result
+                    self._idle.append(worker)
+                    if answer.problem is not None:
+                        tries.not_done(piece, worker, answer)
+                        continue
+                    check_seen(piece)
+                    tries.done(piece, worker)
+                    yield piece, answer.result
         finally:
             # Those still at work when nobody wants the rest.
-            for actor, _ in busy.values():
-                self._end(actor)
+            for worker, _ in busy.values():
+                self._end(worker)
         tries.end()
 
-    def _end(self, actor: Any) -> None:
+    def _hand_out(self, tries: Tries[Any], busy: dict[Any, tuple[_Worker, Any]]) -> None:
+        crew = [*self._idle, *(worker for worker, _ in busy.values())]
+        now = time.monotonic()
+        coming = [one for one in self._starting.values() if now - one.started_at < _COMES_WITHIN_S]
+        for worker, piece in tries.handed_out(self._idle, crew, is_anyone_coming=bool(coming)):
+            self._idle.remove(worker)
+            named = worker.actor.do.options(name=str(piece))
+            busy[named.remote(pickle.dumps(piece))] = (worker, piece)
+
+    def _end(self, worker: _Worker) -> None:
         with contextlib.suppress(Exception):
-            self._ray.kill(actor)
+            self._ray.kill(worker.actor)
 
     def _share_out(self) -> None:
         """How many workers there are, and what of the machines each has."""
@@ -181,23 +191,24 @@ class RayExecutor(Generic[Station]):
             .remote(str(Path.cwd()), _folders())
         )
         versions = {"version": _version(), "code": whole_code_digest()}
-        ready = actor.prepare.options(name="prepare").remote(versions, self._must_see, self._told)
-        self._starting[ready] = actor
+        must_see = [str(path) for path in (*self._marks.must_see, *_absolute(self._read_from))]
+        ready = actor.prepare.options(name="prepare").remote(versions, must_see, self._told)
+        self._starting[ready] = _Worker(actor)
 
     def _take_in(self, reference: Any) -> None:
-        actor = self._starting.pop(reference)
+        worker = self._starting.pop(reference)
         try:
-            problem = self._ray.get(reference)
+            problem, worker.machine = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
             self._num_failed_starts += 1
             if self._num_failed_starts >= MOST_TRIES:
-                raise GoalwardError(f"no worker can be started: {first_line(error)}") from error
+                raise GoalwardError(f"no worker can be started: {in_one_line(error)}") from error
             self._start()
             return
         if problem is not None:
             raise GoalwardError(problem)
         self._num_failed_starts = 0
-        self._idle.append(actor)
+        self._idle.append(worker)
 
     def _answer(self, reference: Any) -> Answer | str:
         """What a worker says of its piece, or how it was lost."""
@@ -221,37 +232,9 @@ def _version() -> str:
     return __version__
 
 
+def _absolute(paths: Sequence[Path]) -> list[Path]:
+    return [path.absolute() for path in paths]
+
+
 def _folders() -> list[str]:
     return [os.path.abspath(folder) for folder in sys.path]  # noqa: PTH100 ("" is this folder)
-
-
-@contextlib.contextmanager
-def _mark_in(folder: Path) -> Generator[Path]:
-    """A file that shows whether another machine sees this very folder.
-
-    A folder that may not be written, as that of a data set, is looked for by its name alone.
-    """
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".seen.{writer_mark()}-", dir=folder)
-    except OSError:
-        yield folder.absolute()
-        return
-    os.close(handle)
-    path = Path(name).absolute()
-    try:
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
-
-
-def _check_seen(piece: Piece[Any, Any]) -> None:
-    """Its files have to be here too, if not at once."""
-    for path in result_files(piece):
-        until = time.monotonic() + _SEEN_WITHIN_S
-        while not path.exists():
-            if time.monotonic() > until:
-                raise GoalwardError(
-                    f"{piece}: its worker wrote {path}, which cannot be seen from here: use a "
-                    "folder that all machines share"
-                )
-            time.sleep(_LOOK_AGAIN_S / 10)

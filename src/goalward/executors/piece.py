@@ -1,6 +1,7 @@
 """A piece of work: it depends on no other, has a name, a digest, mostly a file that it leaves."""
 
 import hashlib
+import pickle
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +27,11 @@ class Piece(Protocol[AnyStation, AnyResult]):
 
 
 def digest_of(piece: Piece[Any, Any]) -> str:
-    """What tells a piece from all others: equal digests mean the same work.
+    """What tells a piece from all others of its job: equal digests mean the same work.
+
+    It is that of its text (`repr`). What a piece leaves out of that (frames of a clip, numbers of a
+    training) has to follow from what is in it (the names of episode and camera, a folder named by
+    all that goes into the training).
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class Answer:
     """What a worker says of a piece: its result, or the problem.
 
     `is_passing`: another machine, or the same one later, may do better (a full disk, a lost mount).
+    The problem does not name the piece: who gets the answer knows which it was.
     """
 
     result: Any = None
@@ -54,19 +60,23 @@ class Answer:
     is_passing: bool = False
 
 
-def answer_to(piece: Piece[Any, Any], station: Any) -> Answer:
-    """Do a piece; an error of it stops nothing but itself."""
+def answer_to(told: bytes, station: Any) -> Answer:
+    """Do a piece as it travelled; an error of it stops nothing but itself."""
+    try:
+        # From the process that started this one, over its own connection.
+        piece: Piece[Any, Any] = pickle.loads(told)  # noqa: S301
+    except Exception as error:
+        return Answer(problem=f"its worker cannot read it: {in_words(error)}", is_passing=True)
     try:
         return Answer(piece.do(station))
     except Exception as error:
-        return Answer(problem=f"{piece}: {in_words(error)}", is_passing=_is_of_the_machine(error))
+        return Answer(problem=in_words(error), is_passing=_is_of_the_machine(error))
 
 
 def _is_of_the_machine(error: BaseException | None) -> bool:
+    """A file that is not there is trouble too: so a lost mount looks."""
     while error is not None:
-        if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
-            return True
-        if getattr(error, "is_passing", False):
+        if isinstance(error, OSError) or getattr(error, "is_passing", False):
             return True
         error = error.__cause__
     return False

@@ -22,8 +22,13 @@ class RayWorker:
             os.chdir(here)
         self._station: Any = None
 
-    def prepare(self, versions: dict[str, str], must_see: list[str], told: bytes) -> str | None:
-        """Build what pieces need; gives the problem if there is one, in a sentence."""
+    def prepare(
+        self, versions: dict[str, str], must_see: list[str], told: bytes
+    ) -> tuple[str | None, str]:
+        """Build what pieces need; the problem if there is one, in a sentence, and the node."""
+        return self._prepared(versions, must_see, told), _node()
+
+    def _prepared(self, versions: dict[str, str], must_see: list[str], told: bytes) -> str | None:
         here = platform.node()
         try:
             from goalward import __version__
@@ -64,9 +69,20 @@ class RayWorker:
         return None
 
     def do(self, told: bytes) -> Any:
-        """The answer to a piece."""
+        """The answer to a piece; where a machine has trouble it is named."""
+        from dataclasses import replace
+
         from goalward.errors import speaking_of_flags
         from goalward.executors.piece import answer_to
 
         with speaking_of_flags(self._flags):
-            return answer_to(pickle.loads(told), self._station)  # noqa: S301
+            answer = answer_to(told, self._station)
+        if answer.is_passing:
+            return replace(answer, problem=f"{answer.problem}, on {platform.node()}")
+        return answer
+
+
+def _node() -> str:
+    """What Ray calls this machine; several nodes may have one name."""
+    ray = sys.modules.get("ray")
+    return "" if ray is None else ray.get_runtime_context().get_node_id()

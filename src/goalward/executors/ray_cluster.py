@@ -5,13 +5,18 @@ import logging
 import os
 import signal
 import socket
+import textwrap
 import threading
 from collections.abc import Generator
+from contextvars import ContextVar
 from typing import Any
 
 from goalward.errors import GoalwardError, argument
 
 _ANSWERS_WITHIN_S = 5.0
+_MOST_LETTERS = 300
+_AUTH_MODE = "RAY_AUTH_MODE"
+_kept: ContextVar[contextlib.ExitStack | None] = ContextVar("_kept", default=None)
 
 
 def imported_ray() -> Any:
@@ -39,23 +44,56 @@ def connected(ray: Any, address: str | None) -> Generator[None]:
     given = address or os.environ.get("RAY_ADDRESS") or None
     if given not in (None, "local", "auto"):
         _check_somebody_answers(given)
-    try:
-        with _same_answer_to_stops():
-            ray.init(
-                # Not a cluster that somebody left running here, which Ray would look for.
-                address=given or "local",
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                **({} if given not in (None, "local") else {"include_dashboard": False}),
-            )
-    except Exception as error:  # Ray has many kinds, builtin ones among them
-        raise GoalwardError(
-            f"Ray at {given or 'this machine'} cannot be used: {first_line(error)}"
-        ) from error
+    with contextlib.ExitStack() as own:
+        stays = _kept.get() or own
+        # A cluster that Ray starts here has it ask everybody for a token, ever after.
+        stays.enter_context(_as_before(_AUTH_MODE))
+        try:
+            with _same_answer_to_stops():
+                ray.init(
+                    # Not a cluster that somebody left running here, which Ray would look for.
+                    address=given or "local",
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    **({} if given not in (None, "local") else {"include_dashboard": False}),
+                )
+        except Exception as error:  # Ray has many kinds, builtin ones among them
+            raise GoalwardError(_cannot_be_used(given, error)) from error
+        stays.callback(ray.shutdown)
+        yield
+
+
+@contextlib.contextmanager
+def one_cluster() -> Generator[None]:
+    """Inside, a cluster that some work was done on stays, for the work after it."""
+    with contextlib.ExitStack() as stack:
+        token = _kept.set(stack)
+        try:
+            yield
+        finally:
+            _kept.reset(token)
+
+
+def _cannot_be_used(given: str | None, error: Exception) -> str:
+    text = f"Ray at {given or 'this machine'} cannot be used: {in_one_line(error)}"
+    if given is not None and os.environ.get(_AUTH_MODE) != "token":
+        # Ray itself does not say whether that was why.
+        text += (
+            f"; if the cluster asks for a token, set {_AUTH_MODE}=token and put the same "
+            "~/.ray/auth_token on every machine"
+        )
+    return text
+
+
+@contextlib.contextmanager
+def _as_before(variable: str) -> Generator[None]:
+    before = os.environ.get(variable)
     try:
         yield
     finally:
-        ray.shutdown()
+        os.environ.pop(variable, None)
+        if before is not None:
+            os.environ[variable] = before
 
 
 @contextlib.contextmanager
@@ -85,5 +123,11 @@ def _check_somebody_answers(address: str) -> None:
         ) from error
 
 
-def first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+def in_one_line(error: Exception) -> str:
+    """What Ray says over many lines, so far as one can read it.
+
+    >>> in_one_line(RuntimeError("Version mismatch:\\n    Ray: 2.50.0\\n"))
+    'Version mismatch: Ray: 2.50.0'
+    """
+    text = " ".join(str(error).split())
+    return textwrap.shorten(text, _MOST_LETTERS, placeholder=" ...") or type(error).__name__

@@ -24,6 +24,7 @@ from goalward.config import (
 from goalward.embeddings.encoders import DEFAULT_ENCODER
 from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import LOCAL, Workers
+from goalward.executors.ray_cluster import one_cluster
 from goalward.files import check_folder
 from goalward.metrics.truth.frame_truth import FrameTruth, read_truth
 from goalward.metrics.truth.known_frames import known_frames
@@ -148,7 +149,7 @@ def evaluate(
             packages={name: of for name, of in package_versions().items() if name != "torch"},
         ),
     )
-    with place_alone(Path(out), settings, replace=replace) as place:
+    with one_cluster(), place_alone(Path(out), settings, replace=replace) as place:
         check_evaluation(recorded, config, place.folder, device=device, truth=known)
         # Not before what can be wrong without torch was looked for.
         from goalward.values.stored_fit import is_fitted
