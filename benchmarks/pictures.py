@@ -88,6 +88,7 @@ GROUPS: dict[str, Group] = {
         ("docs/pictures/validation/*",),
         (
             *("benchmarks/validation.py", "case_studies/truth/results/truth_summary.md"),
+            "case_studies/truth/results/truth_by_world.md",
             *("src/goalward/metrics/comparing/rates/boschloo.py",),
             *("src/goalward/metrics/comparing/watching/sequential.py",),
             "src/goalward/metrics/uncertainty/*.py",

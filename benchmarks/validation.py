@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import signal, stats
 
@@ -25,7 +26,8 @@ FloatArray = npt.NDArray[np.float64]
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "validation.md"
 FIGURES = ROOT / "docs" / "pictures" / "validation"
-SUMMARY = ROOT / "case_studies" / "truth" / "results" / "truth_summary.md"
+TRUTH = ROOT / "case_studies" / "truth" / "results"
+SUMMARY, BY_WORLD = TRUTH / "truth_summary.md", TRUTH / "truth_by_world.md"
 RATES = np.linspace(0.02, 0.98, 49)
 LEVEL, Z = 0.95, float(stats.norm.ppf(0.975))
 OURS, USUAL, THIRD = "#0072b2", "#d55e00", "#009e73"
@@ -150,6 +152,18 @@ def truth_tables() -> tuple[list[list[str]], list[list[str]]]:
     return tables[0], tables[1]
 
 
+def halves_of_intervals() -> dict[tuple[str, str], float]:
+    """(world, method) -> half of the 95 % interval of its mean absolute error, over episodes."""
+    found: dict[tuple[str, str], float] = {}
+    world = ""
+    for line in BY_WORLD.read_text().splitlines():
+        if line.startswith("## "):
+            world = line[3:]
+        elif row := re.match(r"\| (\S+) \| [\d.]+ ± ([\d.]+)", line):
+            found[world, row[1]] = float(row[2])
+    return found
+
+
 def number(cell: str) -> float:
     found = re.match(r"[\d.]+", cell)
     assert found, cell
@@ -162,8 +176,11 @@ def number(cell: str) -> float:
 def panel(figure: Figure, rows: int, columns: int, place: int):
     axes = figure.add_subplot(rows, columns, place)
     plain_axes(axes)
-    axes.title.set_fontsize(FONT_SIZE + 1)
     return axes
+
+
+def head(axes: Axes, text: str) -> None:
+    axes.set_title(text, fontsize=FONT_SIZE)
 
 
 def save(figure: Figure, name: str) -> None:
@@ -180,7 +197,8 @@ def draw_rates(sizes: tuple[int, ...]) -> None:
         ):
             axes.plot(100 * RATES, 100 * share, color=colour, linewidth=1.1, label=name)
         axes.axhline(95, color="#777777", linewidth=0.7, linestyle=":")
-        axes.set(ylim=(60, 101), title=f"{total} rollouts", xlabel="true rate, %")
+        axes.set(ylim=(60, 101), xlabel="true rate, %")
+        head(axes, f"{total} rollouts")
         if place == 1:
             axes.set_ylabel("interval holds it, %")
             axes.legend(frameon=False, fontsize=7, loc="lower center")
@@ -194,7 +212,8 @@ def draw_alarms(sizes: tuple[int, ...]) -> None:
         for (name, share), colour in zip(false_alarms(total).items(), (OURS, USUAL), strict=True):
             axes.plot(100 * RATES, 100 * share, color=colour, linewidth=1.1, label=name)
         axes.axhline(5, color="#777777", linewidth=0.7, linestyle=":")
-        axes.set(ylim=(0, 8), title=f"{total} rollouts each", xlabel="rate of both, %")
+        axes.set(ylim=(0, 8), xlabel="rate of both, %")
+        head(axes, f"{total} rollouts each")
         if place == 1:
             axes.set_ylabel("told apart, %")
             axes.legend(frameon=False, fontsize=7)
@@ -204,16 +223,24 @@ def draw_alarms(sizes: tuple[int, ...]) -> None:
     ):
         axes.plot(np.arange(1, len(share) + 1), 100 * share, color=colour, label=name)
     axes.axhline(5, color="#777777", linewidth=0.7, linestyle=":")
-    axes.set(title="looked at after every pair", xlabel="pairs so far", ylim=(0, 45))
+    axes.set(xlabel="pairs so far", ylim=(0, 45))
+    head(axes, "looked at after every pair")
     axes.legend(frameon=False, fontsize=7)
     save(figure, "tests")
 
 
 def draw_estimators() -> None:
     values, shares = truth_tables()
-    figure = Figure(figsize=(7.5, 3.0), layout="constrained")
-    axes = panel(figure, 1, 2, 1)
-    places = np.arange(len(values))
+    figure = Figure(figsize=(7.5, 3.5), layout="constrained")
+    draw_errors(panel(figure, 1, 2, 1), values)
+    figure.legend(frameon=False, fontsize=7, ncols=3, loc="outside upper left")
+    draw_shares(panel(figure, 1, 2, 2), shares)
+    save(figure, "estimators")
+
+
+def draw_errors(axes: Axes, values: list[list[str]]) -> None:
+    """Mean absolute errors by world; intervals over episodes where there are any."""
+    places, halves = np.arange(len(values)), halves_of_intervals()
     for shift, (column, name, colour) in zip(
         (-0.27, 0.0, 0.27),
         ((1, "liveness", USUAL), (2, "lambda-returns", OURS), (5, "the same in hindsight", THIRD)),
@@ -221,24 +248,29 @@ def draw_estimators() -> None:
     ):
         sizes = [number(row[column]) for row in values]
         axes.barh(places + shift, sizes, height=0.25, color=colour, label=name)
+        known = [halves.get((row[0], name), np.nan) for row in values]
+        axes.errorbar(
+            sizes, places + shift, xerr=known, fmt="none", ecolor="#222222", linewidth=0.7
+        )
     axes.set_yticks(places, [row[0] for row in values], fontsize=7)
     axes.invert_yaxis()
-    axes.set_xlabel("off from the true value by (scale -1 to 1)")
-    figure.legend(frameon=False, fontsize=7, ncols=3, loc="outside upper left")
-    axes = panel(figure, 1, 2, 2)
+    axes.set_xlabel("off from the true value by (lines: 95 % intervals)")
+
+
+def draw_shares(axes: Axes, shares: list[list[str]]) -> None:
     for row in shares:
-        axes.plot(number(row[5]), number(row[4]), "o", color=OURS, markersize=4)
+        measured, expected = number(row[5]), number(row[4])
+        axes.plot(measured, expected, "o", color=OURS, markersize=4)
+        # Away from the line, where there is room for the name.
+        is_left = expected > measured > 30
         axes.annotate(
-            row[0], (number(row[5]), number(row[4])), fontsize=6, xytext=(3, 2),
+            row[0], (measured, expected), fontsize=6, ha="right" if is_left else "left",
+            xytext=(-4 if is_left else 4, 5 if measured < 10 else 1 if expected > measured else -5),
             textcoords="offset points",
         )  # fmt: skip
     axes.plot([0, 100], [0, 100], color="#777777", linewidth=0.7, linestyle=":")
-    axes.set(
-        title="time-outs that succeed with their clock again",
-        xlabel="measured, %",
-        ylabel="expected, %", xlim=(-3, 100), ylim=(-3, 100),
-    )  # fmt: skip
-    save(figure, "estimators")
+    axes.set(xlabel="measured, %", ylabel="expected, %", xlim=(-3, 100), ylim=(-3, 100))
+    head(axes, "time-outs that succeed in another clock")
 
 
 def exact_rows() -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -83,8 +84,9 @@ def python_page() -> str:
 
 
 def commands_page() -> str:
-    """What every verb's own `--help` says."""
+    """What every verb's own `--help` says, after one list of them, by the order of use."""
     text = app.generate_docs(heading_level=1)
+    text = re.sub(r"## Table of Contents\n.*?(?=^\*\*)", "", text, flags=re.DOTALL | re.MULTILINE)
     return text.replace("# goalward\n", "# Commands\n", 1)
 
 

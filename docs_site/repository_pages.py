@@ -13,7 +13,18 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 ROOT = Path(__file__).parent.parent
 BESIDE_DOCS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENCES.md", "CITATION.cff")
 ADDRESSES = {"README.md": "index.html", "CITATION.cff": "CITATION.cff"}
-HISTORY = ("docs/log.md", "CHANGELOG.md")
+# How much a page counts in search, by its place in the menu. A word in a heading counts a thousand
+# times, and a reference has every word in one.
+WEIGHTS = {
+    **{"Start": 10, "Guides": 10, "Methods": 5},
+    **{"Reference": 0.01, "Gallery": 0.1, "About": 0.001},
+}
+# Words that people look for and that their page does not have in a heading.
+SOUGHT = {
+    "docs/words.md": ["glossary"],
+    "docs/evaluating.md": ["success rate"],
+    "docs/comparing.md": ["compare policies"],
+}
 SHOWN_OF_STUDIES = (".md", ".jpg", ".png", ".svg")
 
 
@@ -35,9 +46,10 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """The front page is alone in its menu, which is left out; search finds guides first."""
     if page.file.src_uri == "README.md":
         page.meta["hide"] = ["navigation"]
-    if page.file.src_uri in HISTORY:
-        # Search counts a word in a heading a thousand times.
-        page.meta["search"] = {"boost": 0.001}
+    if page.ancestors:
+        page.meta["search"] = {"boost": WEIGHTS[page.ancestors[-1].title]}
+    if page.file.src_uri in SOUGHT:
+        page.meta["tags"] = SOUGHT[page.file.src_uri]
     if "/results/" in page.file.src_uri:
         page.meta["search"] = {"exclude": True}
     return markdown

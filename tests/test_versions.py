@@ -13,13 +13,21 @@ from goalward.devices import device_in_words
 from goalward.versions import package_versions
 
 
-def test_what_is_always_needed_and_no_extra(monkeypatch):
+def test_what_is_always_needed_and_of_extras_what_makes_numbers(monkeypatch):
+    def installed(name: str) -> str:
+        known = {"onnxruntime": "1.30.0", "rerun-sdk": "0.41.0", "numpy": "2.4.0", "tomli-w": "1.2"}
+        if name not in known:
+            raise PackageNotFoundError(name)
+        return known[name]
+
+    monkeypatch.setattr(versions, "version", installed)
     lines = ["numpy>=1.26", "tomli-w>=1", 'rerun-sdk>=0.41; extra == "rerun"', "no-such-thing>=2"]
     monkeypatch.setattr(versions, "requires", lambda name: lines)
     assert package_versions() == {
         "no-such-thing": "missing",
-        "numpy": version("numpy"),
-        "tomli-w": version("tomli-w"),
+        "numpy": "2.4.0",
+        "onnxruntime": "1.30.0",
+        "tomli-w": "1.2",
     }
 
 

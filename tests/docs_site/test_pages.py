@@ -6,6 +6,8 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import goalward
+from docs_site.notebooks import code_cells, stored
+from docs_site.test_notebooks import NOTEBOOKS
 from goalward.cli.app import app
 from goalward.runs.folder.described import run_files
 
@@ -44,6 +46,13 @@ def test_no_link_is_broken_and_nothing_is_loaded_from_elsewhere(site):
     assert broken == []
 
 
+def test_no_list_runs_together(site):
+    """Without an empty line before it, Markdown makes one paragraph of a list."""
+    together = re.compile(r"<p>(?:(?!</p>|<pre|<code).)*?\n\s*(?:[-*]|\d+\.) \S", re.DOTALL)
+    found = {path: together.findall(text) for path, text in pages(site).items()}
+    assert {name: texts for name, texts in found.items() if texts} == {}
+
+
 def test_every_public_name_has_its_signature_and_words(site):
     text = (site / "reference" / "python.html").read_text()
     for name in goalward.__all__:
@@ -64,6 +73,9 @@ def test_every_verb_is_in_the_reference_as_its_help_says(site):
     for verb in verbs:
         assert f"goalward {verb}" in text, verb
     assert "--standard-horizon" in text
+    # One list of them, and no table of contents beside it.
+    assert "Table of Contents" not in text
+    assert all(f'<li><a href="#goalward-{verb}">' in text for verb in verbs)
 
 
 def test_every_file_of_a_run_is_in_the_reference_with_its_schema(site):
@@ -80,6 +92,24 @@ def test_equations_are_typeset(site):
     assert "<math " in text
     assert "\\min" in text  # in words, for who cannot see it
     assert "```math" not in text
+
+
+def test_no_equation_shows_how_it_was_typed(site):
+    """A backslash that the typesetter left is one that readers see."""
+    drawn = re.compile(r"<math.*?</math>", re.DOTALL)
+    found = {path: drawn.findall(text) for path, text in pages(site).items()}
+    assert sum(map(len, found.values())) > 5
+    assert [name for name, maths in found.items() if any("\\" in math for math in maths)] == []
+
+
+def test_every_notebook_is_a_page_with_what_it_shows(site):
+    for notebook in NOTEBOOKS:
+        text = (site / "examples" / f"{notebook.stem}.html").read_text()
+        assert (site / "examples" / notebook.name).read_bytes() == notebook.read_bytes()
+        words = unescape(re.sub(r"<[^>]+>", "", text))
+        for cell in code_cells(notebook):
+            assert stored(cell) == [] or "".join(stored(cell)).strip() in words
+    assert "examples/from_lerobot_to_values.html" in (site / "evaluating.html").read_text()
 
 
 def test_the_gallery_holds_a_report_that_works_alone(site):

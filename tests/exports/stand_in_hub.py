@@ -18,8 +18,11 @@ class StandInHub(ThreadingHTTPServer):
         # (kind, name) -> path -> content
         self.repositories: dict[tuple[str, str], dict[str, bytes]] = {}
         self.private: set[str] = set()
-        # A proxy that closes the line in the middle of an upload.
-        self.cuts_uploads = False
+        # A proxy that closes the line in the middle of an upload: lets so many commits through.
+        self.commits_until_cut: int | None = None
+        self.commits_asked = 0
+        # What it answers to whatever is asked, as a hub in trouble does.
+        self.always_answers: int | None = None
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
@@ -56,6 +59,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         path, sent = self.path.partition("?")[0], self._sent()
+        if self.server.always_answers is not None:
+            return self._answer({"error": "not today"}, self.server.always_answers)
         if self.headers.get("Authorization") != f"Bearer {TOKEN}":
             return self._answer({"error": "who are you?"}, 401)
         if path == "/api/repos/create":
@@ -71,7 +76,9 @@ class _Handler(BaseHTTPRequestHandler):
                 for f in json.loads(sent)["files"]
             ]
             return self._answer({"files": files, "commitOid": COMMIT})
-        if self.server.cuts_uploads:
+        self.server.commits_asked += 1
+        until = self.server.commits_until_cut
+        if until is not None and self.server.commits_asked > until:
             self.close_connection = True
             return self.connection.close()
         files = self.server.repositories[key]
@@ -101,6 +108,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
+        if self.server.always_answers is not None:
+            return self._answer({"error": "not today"}, self.server.always_answers)
         if found := re.fullmatch(r"/api/(model|dataset)s/([^/]+/[^/]+)(/.*)?", path):
             files = self.server.repositories.get((found[1], found[2]))
             if files is None:

@@ -83,6 +83,19 @@ def test_the_card_states_data_scores_and_limits(run, tmp_path):
         assert (tmp_path / "values" / config["data_files"]).is_file()
 
 
+def test_the_cards_state_a_licence_or_that_there_is_none(run, tmp_path):
+    push(run, NAME, to=tmp_path, report=False)
+    cards = [tmp_path / kind / "README.md" for kind in ("model", "values")]
+    assert all("stated no licence" in card.read_text() for card in cards)
+    push(run, NAME, to=tmp_path, report=False, licence="cc-by-4.0")
+    for card in cards:
+        _, head, text = card.read_text().split("---\n", 2)
+        assert yaml.safe_load(head)["license"] == "cc-by-4.0"
+        assert "stated no licence" not in text
+    with pytest.raises(GoalwardError, match="licence=: 'mine: all' is no name of one"):
+        push(run, NAME, to=tmp_path, licence="mine: all")
+
+
 def test_what_people_noted_and_pictures_of_rooms_stay_at_home(run, tmp_path):
     run.folder.notes.write_text('{"0": {"text": "Anna dropped it"}}')
     try:
@@ -103,28 +116,76 @@ def test_a_name_that_is_taken_is_refused_and_replaced_when_asked(run, hub):
     assert "old.txt" not in hub.repositories["model", NAME]
 
 
+def test_nothing_is_made_where_one_of_both_names_is_taken(run, hub):
+    hub.repositories["dataset", f"{NAME}-values"] = {"theirs.csv": b"a,b"}
+    with pytest.raises(GoalwardError, match="lab/pick-values: is on the hub already"):
+        push(run, NAME, report=False)
+    assert hub.repositories == {("dataset", f"{NAME}-values"): {"theirs.csv": b"a,b"}}
+
+
+@pytest.mark.parametrize("commits", [0, 1])
+def test_a_cut_upload_leaves_whole_repositories_or_empty_ones(run, hub, tmp_path, commits, caplog):
+    push(run, NAME, to=tmp_path, report=False)
+    hub.commits_until_cut = commits
+    with pytest.raises(GoalwardError, match="was not sent") as told:
+        push(run, NAME, report=False)
+    assert ("lab/pick is complete there" in str(told.value)) == (commits == 1)
+    whole = files_under(tmp_path / "model") if commits else {}
+    assert hub.repositories == {("model", NAME): whole, ("dataset", f"{NAME}-values"): {}}
+    # One request, not a dozen with a line each.
+    assert hub.commits_asked == commits + 1
+    assert not [record for record in caplog.records if record.name.startswith("huggingface")]
+    hub.commits_until_cut = None
+    with pytest.raises(GoalwardError, match="is on the hub already"):
+        push(run, NAME, report=False)
+    push(run, NAME, report=False, replace=True)
+    assert hub.repositories["model", NAME] == files_under(tmp_path / "model")
+    assert hub.repositories["dataset", f"{NAME}-values"] == files_under(tmp_path / "values")
+
+
+@pytest.mark.parametrize(
+    "name", ["pick", "lab/.pick", "lab/pick.git", "lab/a--b", "a/b/c", "lab/ü"]
+)
+def test_a_name_that_the_hub_does_not_take_is_refused_before_anything(run, tmp_path, name):
+    with pytest.raises(GoalwardError, match="is no name for the hub"):
+        push(run, name, to=tmp_path / "parcel")
+    assert not (tmp_path / "parcel").exists()
+    with pytest.raises(GoalwardError, match="is no name for the hub"):
+        goalward.evaluate(ramps(1), "nowhere", values=f"hub:{name}")
+
+
+def test_a_name_too_long_for_its_values_is_refused(run, tmp_path):
+    with pytest.raises(GoalwardError, match="-values' is no name for the hub"):
+        push(run, f"lab/{'x' * 95}", to=tmp_path / "parcel")
+
+
 def test_private_is_private(run, hub):
     push(run, NAME, report=False, private=True)
     assert hub.private == {NAME, f"{NAME}-values"}
 
 
-def test_no_token_no_hub_a_cut_line_a_wrong_name_are_a_sentence_each(run, hub, monkeypatch):
-    with pytest.raises(GoalwardError, match="'pick' is no name for the hub"):
-        push(run, "pick")
-    hub.cuts_uploads = True
-    with pytest.raises(GoalwardError, match="lab/pick: the upload was cut off"):
+def test_a_hub_in_trouble_is_told_from_one_that_is_not_there(run, hub, monkeypatch):
+    hub.always_answers = 418
+    with pytest.raises(GoalwardError, match="lab/pick: the hub answered 418"):
         push(run, NAME, report=False)
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(GoalwardError, match=r"127\.0\.0\.1:9: cannot be reached"):
-        push(run, NAME, report=False)
-    with pytest.raises(GoalwardError, match="hub:lab/pick: could not be fetched"):
+    with pytest.raises(GoalwardError, match="hub:lab/pick: the hub answered 418"):
         goalward.evaluate(ramps(1), "nowhere", values=f"hub:{NAME}")
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(GoalwardError, match=r"127\.0\.0\.1:9 did not answer \(ConnectError"):
+        push(run, NAME, report=False)
+    with pytest.raises(GoalwardError, match=r"127\.0\.0\.1:9 did not answer \(ConnectError"):
+        goalward.evaluate(ramps(1), "nowhere", values=f"hub:{NAME}")
+
+
+def test_no_token_and_a_forbidden_hub_are_a_sentence_each(run, hub, monkeypatch):
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     with pytest.raises(GoalwardError, match="hf auth login"):
         push(run, NAME, report=False)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(GoalwardError, match="HF_HUB_OFFLINE forbids"):
+    with pytest.raises(GoalwardError, match="HF_HUB_OFFLINE forbids to send"):
         push(run, NAME, report=False)
+    with pytest.raises(GoalwardError, match="hub:lab/pick: HF_HUB_OFFLINE forbids to ask"):
+        goalward.evaluate(ramps(1), "nowhere", values=f"hub:{NAME}")
 
 
 def test_a_token_that_may_not_write_and_a_run_that_is_not_there(run, hub, monkeypatch):

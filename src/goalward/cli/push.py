@@ -14,6 +14,7 @@ def push_command(
     private: bool = False,
     replace: bool = False,
     report: bool = True,
+    licence: str | None = None,
 ) -> None:
     """Send a run to the model hub: networks, a card, the report, values.
 
@@ -26,7 +27,7 @@ def push_command(
 
     ```bash
     goalward push run lab/pick --to folder  # sends nothing, writes it there
-    goalward push run lab/pick --private
+    goalward push run lab/pick --private --licence apache-2.0
     goalward push run lab/pick --replace  # a new version under the same name
     ```
 
@@ -44,10 +45,15 @@ def push_command(
         The name may be taken: its files are replaced, its history stays.
     report
         With the report, without videos.
+    licence
+        The hub's name of the licence that the cards state, as apache-2.0 or cc-by-4.0.
     """
     from goalward.exports.hub.push import push
 
-    for place in push(run, name, to=to, private=private, replace=replace, report=report):
+    places = push(
+        run, name, to=to, private=private, replace=replace, report=report, licence=licence
+    )
+    for place in places:
         print(place)
     if to is None:
         say(f"judge rollouts by it: goalward evaluate my_rollouts --out today --values hub:{name}")

@@ -1,9 +1,9 @@
 """A run that `goalward push` put on the hub, fetched into the hub's cache."""
 
-import os
 from pathlib import Path
 
 from goalward.errors import GoalwardError, argument
+from goalward.runs.hub import check_hub_name, hub_address, what_came
 
 HUB = "hub:"
 # What judging new episodes takes, and no more: the report and the tables stay where they are.
@@ -17,26 +17,24 @@ def is_on_hub(values: object) -> bool:
 def fetched_run(values: str | Path) -> Path:
     """The folder of `hub:organisation/name` or `hub:organisation/name@revision`, here."""
     name, _, revision = str(values).removeprefix(HUB).partition("@")
+    check_hub_name(name)
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
+    from huggingface_hub.errors import RepositoryNotFoundError
 
     try:
         folder = snapshot_download(
             name,
             revision=revision or None,
             allow_patterns=list(_NEEDED),
-            endpoint=os.environ.get("HF_ENDPOINT"),
+            endpoint=hub_address(),
         )
-    except HFValidationError as error:
-        raise GoalwardError(f"{values}: is no name of the hub ({error})") from error
     except RepositoryNotFoundError as error:
         raise GoalwardError(
             f"{values}: the hub has no such run, or does not show it to you (`hf auth login`)"
         ) from error
     except Exception as error:  # any failure of the network has its own class
-        first = (str(error).splitlines() or [""])[0]
         raise GoalwardError(
-            f"{values}: could not be fetched ({type(error).__name__}: {first}); a folder works "
-            f"too: {argument('values', 'folder')}"
+            f"{values}: {what_came(error)}, and it was not fetched before; a folder works too: "
+            f"{argument('values', 'folder')}"
         ) from error
     return Path(folder)

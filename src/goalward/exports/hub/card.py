@@ -10,7 +10,6 @@ _MODEL_HEAD = """---
 library_name: goalward
 pipeline_tag: robotics
 tags: [goalward, robotics, policy-evaluation, value-function]
----
 """
 _DATASET_HEAD = """---
 tags: [goalward, robotics, policy-evaluation]
@@ -19,8 +18,8 @@ configs:
   - {config_name: chances, data_files: chances.parquet}
   - {config_name: episodes, data_files: episodes.csv}
   - {config_name: events, data_files: events.csv}
----
 """
+_NO_LICENCE = " Whoever shared this stated no licence."
 _LIMITS = """## Limits
 
 - The values speak of the policy they were learned from. For another policy they can say where its
@@ -36,19 +35,19 @@ _LIMITS = """## Limits
 def is_card(text: str) -> bool:
     """Whether it was written here: a folder with any other README is somebody else's.
 
-    >>> is_card(_MODEL_HEAD + "# lab/pick"), is_card("# My models")
+    >>> is_card(_MODEL_HEAD + _end_of_head(None)), is_card("# My models")
     (True, False)
     """
     return text.startswith("---\n") and "tags: [goalward," in text.partition("\n---")[0]
 
 
-def model_card(run: Run, name: str, *, has_report: bool = True) -> str:
+def model_card(run: Run, name: str, *, licence: str | None = None, has_report: bool = True) -> str:
     """Data, scores with intervals, truth where known, limits, and how to use it."""
     made_by = run.settings.made_by
     report = "`report/index.html` shows in a browser what is said below. " if has_report else ""
     return "\n".join(
         [
-            _MODEL_HEAD,
+            _MODEL_HEAD + _end_of_head(licence),
             f"# {name}",
             "",
             "Value functions of a robot's policy, learned from its recorded rollouts by goalward "
@@ -57,7 +56,8 @@ def model_card(run: Run, name: str, *, has_report: bool = True) -> str:
             "",
             f"    {command_line('evaluate', 'my_rollouts', out='run', values=f'hub:{name}')}",
             "",
-            f"{report}The values of every frame are in the data set {name}-values.",
+            f"{report}The values of every frame are in the data set {name}-values."
+            f"{_NO_LICENCE if licence is None else ''}",
             "",
             "## Data",
             "",
@@ -71,14 +71,14 @@ def model_card(run: Run, name: str, *, has_report: bool = True) -> str:
     )
 
 
-def dataset_card(run: Run, name: str) -> str:
+def dataset_card(run: Run, name: str, *, licence: str | None = None) -> str:
     return "\n".join(
         [
-            _DATASET_HEAD,
+            _DATASET_HEAD + _end_of_head(licence),
             f"# {name}-values",
             "",
             f"How near to success the policy *{run.policy}* is in every frame of its rollouts, by "
-            f"the networks of {name}.",
+            f"the networks of {name}.{_NO_LICENCE if licence is None else ''}",
             "",
             "- `values.parquet`: a row per method, seed and frame. `value` is -1 at the goal and 1 "
             "for never; `hindsight_value` is the same, knowing how the episode went on.",
@@ -92,6 +92,14 @@ def dataset_card(run: Run, name: str) -> str:
             "",
         ]
     )
+
+
+def _end_of_head(licence: str | None) -> str:
+    """
+    >>> _end_of_head("apache-2.0")
+    'license: apache-2.0\\n---\\n'
+    """
+    return ("" if licence is None else f"license: {licence}\n") + "---\n"
 
 
 def _data(run: Run) -> str:

@@ -24,7 +24,9 @@ class Parcel:
     values: Path
 
 
-def write_parcel(run: Run, name: str, folder: Path, *, report: bool = True) -> Parcel:
+def write_parcel(
+    run: Run, name: str, folder: Path, *, licence: str | None = None, report: bool = True
+) -> Parcel:
     """Write exactly what would be sent; the folder of the model opens as a run of its own."""
     check_networks(run.folder)
     model, values = folder / "model", folder / "values"
@@ -35,11 +37,11 @@ def write_parcel(run: Run, name: str, folder: Path, *, report: bool = True) -> P
             )
         shutil.rmtree(there, ignore_errors=True)
     shutil.copytree(run.folder.path, model, ignore=shutil.ignore_patterns(*_STAYS))
-    write_text(model / CARD, model_card(run, name, has_report=report))
+    write_text(model / CARD, model_card(run, name, licence=licence, has_report=report))
     values.mkdir(parents=True)
     for file in (run.folder.values, run.folder.chances, run.folder.episodes, run.folder.events):
         shutil.copyfile(file, values / file.name)
-    write_text(values / CARD, dataset_card(run, name))
+    write_text(values / CARD, dataset_card(run, name, licence=licence))
     open_run(model)
     if report:
         run.report(model / "report", videos=False)
