@@ -1,14 +1,20 @@
 """Episodes judged by the networks of another run."""
 
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import goalward
-from goalward import GoalwardError
+from goalward import GoalwardError, write_features
+from goalward.embeddings.encoders import DEFAULT_ENCODER
 from goalward.report.words.brief import brief_document
 from goalward.report.words.rendering import markdown as plain_text
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.episode import Episode, Outcome
+from goalward.runs.making.given import Given
+from goalward.runs.making.values_of_run import given_as
 from goalward.values.fitted import load
 
 TINY = {"width": 8, "num_layers": 2, "num_steps": 30, "batch_size": 32}
@@ -183,3 +189,46 @@ def test_bad_input(learned, tmp_path):
         evaluate(wide, tmp_path / "new", values=learned)
     with pytest.raises(GoalwardError, match="run: is the run whose networks are to judge"):
         evaluate(rollouts(), learned.folder.path, values=learned)
+
+
+def of_a_robot(num_numbers=2, num_episodes=16, seed=0):
+    draws = np.random.default_rng(seed)
+    ramp = np.linspace(0, 1, 12)[:, None]
+    return Rollouts(
+        Episode(
+            str(i),
+            12,
+            Outcome.TIME_OUT if i % 2 else Outcome.SUCCESS,
+            None if i % 2 else 11,
+            proprioception=(1 - i % 2) * ramp + 0.1 * draws.normal(size=(12, num_numbers)),
+        )
+        for i in range(num_episodes)
+    )
+
+
+def test_other_numbers_are_refused_before_anything_is_embedded(tmp_path, monkeypatch):
+    bare = {"embedding": {"cameras": ()}}
+    run = evaluate(of_a_robot(), tmp_path / "run", methods="mc", seeds=1, folds=1, **bare, **TINY)
+    new = of_a_robot(seed=1)
+    write_features(tmp_path / "new.npz", goalward.embed(new, cameras=()))
+    from_file = evaluate(tmp_path / "new.npz", tmp_path / "from_file", values=run)
+    direct = evaluate(new, tmp_path / "direct", values=run)
+    assert np.array_equal(from_file.values.raw_value, direct.values.raw_value)
+    with pytest.raises(GoalwardError, match="so encoder= would change nothing"):
+        evaluate(new, tmp_path / "no", values=run, encoder="effnet-lite0")
+    monkeypatch.setattr(Given, "embed", None)
+    with pytest.raises(GoalwardError, match="learned from 2 proprioceptive .* would be 3 "):
+        evaluate(of_a_robot(3), tmp_path / "no", values=run)
+    assert not (tmp_path / "no").exists()
+
+
+def test_labels_of_the_earlier_run_are_not_those_of_new_episodes(tmp_path):
+    source = SimpleNamespace(
+        settings=SimpleNamespace(
+            reading={"labels": "old.csv", "horizon": 9, "flip": True, "filter_key": "train"},
+            embedding={"encoder": "clip"},
+        )
+    )
+    given = given_as(source, Given({"horizon": 5}, {"encoder": DEFAULT_ENCODER}), tmp_path)
+    assert given.reading == {"horizon": 5, "flip": True}
+    assert given.embedding == {"encoder": "clip"}
