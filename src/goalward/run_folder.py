@@ -34,6 +34,11 @@ class RunFolder:
         return self.path / "networks"
 
     @property
+    def learned_frames(self) -> Path:
+        """A sample of the frames learned from, by which new ones are held against them."""
+        return self.networks / "learned_frames.npz"
+
+    @property
     def training_log(self) -> Path:
         """Losses of every network over its gradient steps."""
         return self.path / "training_log.csv"

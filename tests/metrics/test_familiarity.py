@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from goalward.metrics.familiarity import familiarity
+from goalward.metrics.familiarity import familiarity, learned_frames
 
 LENGTH = 20
 
@@ -22,7 +22,7 @@ def episodes(num, seed, shift=0.0):
 def found(new, learned=None):
     learned = episodes(60, seed=0) if learned is None else learned
     ids = [str(i) for i in range(len(new[1]))]
-    return familiarity(*learned, *new, ids, "run")
+    return familiarity(learned_frames(*learned), *new, ids, "run")
 
 
 def test_episodes_of_the_same_kind_are_as_far_as_the_learned_ones_from_each_other():

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from goalward.embeddings.learned_frames import LearnedFrames
 from goalward.rollouts.endings import FloatArray, IndexArray
 
 # Directions in which learned frames differ most; the distance is taken in these.
 _MOST_DIRECTIONS = 32
 _MOST_FRAMES = 4000
-_ROWS_AT_A_TIME = 1024
+_ROWS_AT_A_TIME = 1 << 14
+Float32Array = npt.NDArray[np.float32]
 # An episode is far from what was learned if at most so many learned ones are as far from the rest.
 FAR = 0.05
 
@@ -39,7 +41,8 @@ class Familiarity:
     """The distances of new episodes, in their order, and from how many learned ones.
 
     Were the new episodes like the learned ones, about `FAR` of them would be far. `copies` are ids
-    of those that were learned from themselves: the same recording.
+    of those that were learned from themselves: the same recording; without `copies_known` nobody
+    could look for them.
     """
 
     learned: str
@@ -49,6 +52,7 @@ class Familiarity:
     episodes: tuple[EpisodeDistance, ...]
     """The new episodes."""
     copies: tuple[str, ...] = ()
+    copies_known: bool = True
 
     @property
     def can_tell(self) -> bool:
@@ -62,9 +66,45 @@ class Familiarity:
         return tuple(sorted(found, key=lambda episode: -episode.distance))
 
 
+def learned_frames(features: npt.NDArray[np.floating], episode_ends: IndexArray) -> LearnedFrames:
+    """A sample of frames (frames, numbers), along the directions in which all differ most.
+
+    Each direction in units of the deviation of the frames along it.
+    """
+    # torch takes seconds to import, and who reads a run does without.
+    from goalward.training.frames.lens import principal_directions
+
+    size = min(features.shape[1], _MOST_DIRECTIONS)
+    mean, directions = principal_directions(features, size)
+    deviation, low, high = _spread(features, mean, directions)
+    directions = (directions / np.where(deviation > 0, deviation, 1.0)).astype(np.float32)
+    num_rows = min(len(features), _MOST_FRAMES)
+    kept = np.unique(np.linspace(0, len(features) - 1, num_rows).astype(np.int64))
+    lengths = np.diff(episode_ends, prepend=0)
+    episode_of = np.repeat(np.arange(len(episode_ends)), lengths)[kept]
+    rows = (features[kept].astype(np.float32) - mean) @ directions
+    return LearnedFrames(mean, directions, rows, episode_of, low, high, len(episode_ends))
+
+
+def _spread(
+    features: npt.NDArray[np.floating], mean: Float32Array, directions: Float32Array
+) -> tuple[FloatArray, Float32Array, Float32Array]:
+    """The deviation along each direction, the least and the largest of each feature; in parts, as
+    features may be larger than memory."""
+    total, squares = np.zeros(directions.shape[1]), np.zeros(directions.shape[1])
+    low = np.full(features.shape[1], np.inf, np.float32)
+    high = -low
+    for start in range(0, len(features), _ROWS_AT_A_TIME):
+        rows = features[start : start + _ROWS_AT_A_TIME].astype(np.float32)
+        points = ((rows - mean) @ directions).astype(np.float64)
+        total, squares = total + points.sum(axis=0), squares + (points**2).sum(axis=0)
+        low, high = np.minimum(low, rows.min(axis=0)), np.maximum(high, rows.max(axis=0))
+    variance = squares / len(features) - (total / len(features)) ** 2
+    return np.sqrt(np.maximum(variance, 0.0)), low, high
+
+
 def familiarity(
-    learned: npt.NDArray[np.floating],
-    learned_ends: IndexArray,
+    learned: LearnedFrames,
     new: npt.NDArray[np.floating],
     new_ends: IndexArray,
     ids: Sequence[str],
@@ -72,25 +112,12 @@ def familiarity(
 ) -> Familiarity:
     """Mean distance of an episode's frames to the nearest frame of any learned episode.
 
-    Features (frames, numbers) are projected onto the directions in which learned frames differ
-    most, each in units of its deviation there. A learned episode is compared with the others of
-    them, so that its distance is what a new one of the same kind would have.
+    A learned episode is compared with the others of them, so that its distance is what a new one
+    of the same kind would have.
     """
-    # torch takes seconds to import, and who reads a run does without.
-    from goalward.training.frames.lens import principal_directions
-
-    size = min(learned.shape[1], _MOST_DIRECTIONS)
-    mean, directions = principal_directions(learned, size)
-    seen, asked = (learned - mean) @ directions, (new - mean) @ directions
-    deviation = seen.std(axis=0)
-    scale = np.where(deviation > 0, deviation, 1.0)
-    episode_of = np.repeat(np.arange(len(learned_ends)), np.diff(learned_ends, prepend=0))
-    kept = np.unique(np.linspace(0, len(seen) - 1, min(len(seen), _MOST_FRAMES)).astype(np.int64))
-    base, base_of = seen[kept] / scale, episode_of[kept]
-    own = _by_episode(_nearest(base, base, base_of, base_of), base_of, len(learned_ends))
-    away = _nearest(asked / scale, base)
+    own = _by_episode(learned.own_distances, learned.episode_of, learned.num_episodes)
     new_of = np.repeat(np.arange(len(new_ends)), np.diff(new_ends, prepend=0))
-    found = _by_episode(away, new_of, len(new_ends))
+    found = _by_episode(learned.distances(new), new_of, len(new_ends))
     own = own[np.isfinite(own)]
     usual = float(np.median(own)) if len(own) and np.median(own) > 0 else 1.0
     ranks = ((own[None, :] >= found[:, None]).sum(axis=1) + 1) / (len(own) + 1)
@@ -98,25 +125,7 @@ def familiarity(
         EpisodeDistance(episode_id, float(distance / usual), float(rank))
         for episode_id, distance, rank in zip(ids, found, ranks, strict=True)
     ]
-    return Familiarity(name, len(learned_ends), tuple(episodes))
-
-
-def _nearest(
-    asked: FloatArray,
-    base: FloatArray,
-    asked_of: IndexArray | None = None,
-    base_of: IndexArray | None = None,
-) -> FloatArray:
-    """The distance to the nearest row; with episodes, of another episode."""
-    squares = (base**2).sum(axis=1)
-    found = np.empty(len(asked))
-    for start in range(0, len(asked), _ROWS_AT_A_TIME):
-        rows = asked[start : start + _ROWS_AT_A_TIME]
-        away = (rows**2).sum(axis=1)[:, None] + squares - 2 * rows @ base.T
-        if asked_of is not None and base_of is not None:
-            away[asked_of[start : start + len(rows), None] == base_of] = np.inf
-        found[start : start + len(rows)] = np.sqrt(np.maximum(away.min(axis=1), 0.0))
-    return found
+    return Familiarity(name, learned.num_episodes, tuple(episodes))
 
 
 def _by_episode(numbers: FloatArray, episode_of: IndexArray, num_episodes: int) -> FloatArray:

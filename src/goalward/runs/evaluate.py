@@ -36,7 +36,14 @@ from goalward.runs.making.held_out import asked_folds, held_out_episodes
 from goalward.runs.making.place import place_alone
 from goalward.runs.making.plan import actual_against, plan_evaluation
 from goalward.runs.making.removal import remove_made, remove_run
-from goalward.runs.making.values_of_run import config_from, familiarity_with, given_as, source_run
+from goalward.runs.making.values_of_run import (
+    check_alike,
+    check_other_folder,
+    config_from,
+    familiarity_with,
+    given_as,
+    source_run,
+)
 from goalward.runs.run import Run
 from goalward.runs.settings import MadeBy, RunSettings
 from goalward.training.methods.efforts import find_effort, numbers_of
@@ -130,9 +137,12 @@ def evaluate(
     else:
         told = {"methods": named_methods(methods), "effort": effort}
         source = source_run(values, told | training)
-        config, given = config_from(source, **own), given_as(source, given)
+        config, given = config_from(source, **own), given_as(source, given, rollouts)
+        check_other_folder(source, Path(out))
     check_apart(rollouts, Path(out))
     recorded = given.read(rollouts, progress)
+    if source is not None:
+        check_alike(source, recorded, given)
     truth_path = truth_path_of(rollouts, truth)
     known = truth if isinstance(truth, FrameTruth) else None
     known = read_truth(truth_path) if truth_path is not None else known

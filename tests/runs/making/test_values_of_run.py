@@ -1,12 +1,20 @@
 """Episodes judged by the networks of another run."""
 
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import goalward
-from goalward import GoalwardError
+from goalward import GoalwardError, write_features
+from goalward.embeddings.encoders import DEFAULT_ENCODER
+from goalward.report.words.brief import brief_document
+from goalward.report.words.rendering import markdown as plain_text
+from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.episode import Episode, Outcome
+from goalward.runs.making.given import Given
+from goalward.runs.making.values_of_run import given_as
 from goalward.values.fitted import load
 
 TINY = {"width": 8, "num_layers": 2, "num_steps": 30, "batch_size": 32}
@@ -112,11 +120,49 @@ def test_damaged_networks_are_named_where_they_lie(learned, tmp_path, name, dama
     assert not (tmp_path / "new").exists()
 
 
-def test_where_what_was_learned_from_is_gone_the_distance_is_not_known(learned, tmp_path, caplog):
-    run = evaluate(rollouts(10, seed=1), tmp_path / "new", values=learned.folder.path)
-    assert run.familiarity is None
-    assert "lie from those learned from is not known" in caplog.text
+def test_how_far_frames_lie_is_known_where_what_was_learned_from_is_gone(learned, tmp_path, caplog):
+    far = rollouts(10, seed=1, shift=5.0)
+    there = evaluate(far, tmp_path / "there", values=learned)
+    shutil.copytree(learned.folder.path, tmp_path / "moved")
+    gone = evaluate(far, tmp_path / "gone", values=tmp_path / "moved")
+    assert there.familiarity is not None
+    assert gone.familiarity is not None
+    assert gone.familiarity.episodes == there.familiarity.episodes
+    assert (there.familiarity.copies_known, gone.familiarity.copies_known) == (True, False)
+    assert "among those learned from is not known: " in caplog.text
     assert "given in memory" in caplog.text
+    assert "data=" not in caplog.text
+    assert "Whether it learned from some of these is not known." in gone.summary()
+    # The copy of the networks has it too.
+    third = evaluate(far, tmp_path / "third", values=gone.folder.path)
+    assert third.familiarity is not None
+    assert third.familiarity.episodes == there.familiarity.episodes
+
+
+def test_that_values_are_of_another_run_is_said_where_nothing_else_is_known(
+    learned, tmp_path, caplog
+):
+    shutil.copytree(learned.folder.path, tmp_path / "old")
+    # As a run of before there was such a sample.
+    (tmp_path / "old/networks/learned_frames.npz").unlink()
+    (tmp_path / "old/steps.json").unlink()
+    run = evaluate(rollouts(10, seed=1), tmp_path / "new", values=tmp_path / "old")
+    assert run.familiarity is None
+    assert "lie from those learned from, and whether some are among them, is not" in caplog.text
+    said = run.summary()
+    assert f"The values are those of `{(tmp_path / 'old').resolve()}`; nothing was trained" in said
+    assert "or among them, is not known" in said
+
+
+def test_more_time_is_a_hint_where_another_policy_was_learned_from(tmp_path):
+    run = evaluate(rollouts(40), tmp_path / "run", effort="quick", num_steps=200, lags=())
+    new = evaluate(rollouts(24, seed=1), tmp_path / "new", values=run)
+    assert str(new.time_outs.saying) == str(run.time_outs.saying) == "expected"
+    hint = "if it goes on as the policy learned from does"
+    for words in (goalward.summary, lambda one: plain_text(brief_document(one))):
+        assert hint in " ".join(words(new).split())
+        assert hint not in words(run)
+        assert "kept apart" not in words(new)
 
 
 def test_episodes_of_one_outcome_can_be_judged(learned, tmp_path):
@@ -141,3 +187,48 @@ def test_bad_input(learned, tmp_path):
     wide = goalward.from_arrays([np.zeros((5, 7)), np.ones((5, 7))], success=[True, False])
     with pytest.raises(GoalwardError, match="have 7 numbers, those that .* learned from 2"):
         evaluate(wide, tmp_path / "new", values=learned)
+    with pytest.raises(GoalwardError, match="run: is the run whose networks are to judge"):
+        evaluate(rollouts(), learned.folder.path, values=learned)
+
+
+def of_a_robot(num_numbers=2, num_episodes=16, seed=0):
+    draws = np.random.default_rng(seed)
+    ramp = np.linspace(0, 1, 12)[:, None]
+    return Rollouts(
+        Episode(
+            str(i),
+            12,
+            Outcome.TIME_OUT if i % 2 else Outcome.SUCCESS,
+            None if i % 2 else 11,
+            proprioception=(1 - i % 2) * ramp + 0.1 * draws.normal(size=(12, num_numbers)),
+        )
+        for i in range(num_episodes)
+    )
+
+
+def test_other_numbers_are_refused_before_anything_is_embedded(tmp_path, monkeypatch):
+    bare = {"embedding": {"cameras": ()}}
+    run = evaluate(of_a_robot(), tmp_path / "run", methods="mc", seeds=1, folds=1, **bare, **TINY)
+    new = of_a_robot(seed=1)
+    write_features(tmp_path / "new.npz", goalward.embed(new, cameras=()))
+    from_file = evaluate(tmp_path / "new.npz", tmp_path / "from_file", values=run)
+    direct = evaluate(new, tmp_path / "direct", values=run)
+    assert np.array_equal(from_file.values.raw_value, direct.values.raw_value)
+    with pytest.raises(GoalwardError, match="so encoder= would change nothing"):
+        evaluate(new, tmp_path / "no", values=run, encoder="effnet-lite0")
+    monkeypatch.setattr(Given, "embed", None)
+    with pytest.raises(GoalwardError, match="learned from 2 proprioceptive .* would be 3 "):
+        evaluate(of_a_robot(3), tmp_path / "no", values=run)
+    assert not (tmp_path / "no").exists()
+
+
+def test_labels_of_the_earlier_run_are_not_those_of_new_episodes(tmp_path):
+    source = SimpleNamespace(
+        settings=SimpleNamespace(
+            reading={"labels": "old.csv", "horizon": 9, "flip": True, "filter_key": "train"},
+            embedding={"encoder": "clip"},
+        )
+    )
+    given = given_as(source, Given({"horizon": 5}, {"encoder": DEFAULT_ENCODER}), tmp_path)
+    assert given.reading == {"horizon": 5, "flip": True}
+    assert given.embedding == {"encoder": "clip"}

@@ -13,7 +13,13 @@ from goalward.report.words.blocks import (
 )
 from goalward.report.words.next_steps import next_step_words
 from goalward.report.words.shares import percent, rate_words, span_words
-from goalward.report.words.time_outs import TWICE_TITLE, needed_words, silence_about_time_outs
+from goalward.report.words.time_outs import (
+    POLICY_LEARNED_FROM,
+    TWICE_TITLE,
+    is_of_another_run,
+    needed_words,
+    silence_about_time_outs,
+)
 from goalward.report.words.trust import TRUST_TITLE, trust_answer
 from goalward.runs.run import Run
 
@@ -48,6 +54,8 @@ def _with_more_time(run: Run) -> str:
         f"({span_words(twice.rate_interval)})"
     )
     match answer.saying:
+        case Saying.EXPECTED if is_of_another_run(run):
+            return f"{expected}, {POLICY_LEARNED_FROM}; a hint, no more."
         case Saying.EXPECTED:
             return f"{expected}."
         case Saying.HINT:

@@ -54,7 +54,7 @@ GLOSSARY: dict[str, dict[str, str]] = {
         "point of no return": "From here on the goal looks out of reach until the end.",
     },
     "Whether to rely on it": {
-        "held out, kept apart": "Episodes that a network never learned from. Only on those can one "
+        "held out": "Episodes that a network never learned from. Only on those can one "
         "see what its values are worth.",
         "goals seen as near": "The share of the last frames before a goal that look near.",
         "other episodes seen as far": "The share of frames of the other episodes that look far.",

@@ -21,7 +21,7 @@ from goalward.report.words.blocks import (
     spans,
     strong,
 )
-from goalward.report.words.familiarity import familiarity_paragraph
+from goalward.report.words.familiarity import familiarity_paragraphs
 from goalward.report.words.hindsight import hindsight_paragraph
 from goalward.report.words.next_steps import next_blocks
 from goalward.report.words.rendering import markdown
@@ -137,7 +137,7 @@ def _trust_blocks(run: Run) -> list[Block]:
     held_out = counted(range(scores.num_held_out))
     blocks: list[Block] = [
         paragraph(strong(trust_words(run.trust))),
-        *([] if run.familiarity is None else [familiarity_paragraph(run.familiarity)]),
+        *familiarity_paragraphs(run),
         paragraph("Scores of ", code(run.method), f" on {held_out} held out:"),
         _score_bullets(card, scores.standard_horizon),
     ]

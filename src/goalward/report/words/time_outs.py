@@ -60,6 +60,12 @@ def time_out_blocks(run: Run) -> list[Block]:
 
 
 TWICE_TITLE = "With twice the time"
+# Networks that learned from another policy expect of this one what that one did.
+POLICY_LEARNED_FROM = "if it goes on as the policy learned from does"
+
+
+def is_of_another_run(run: Run) -> bool:
+    return bool(run.settings.evaluation.values_from)
 
 
 def more_time_words(run: Run) -> Spans:
@@ -67,7 +73,8 @@ def more_time_words(run: Run) -> Spans:
     answer = run.time_outs
     match answer.saying:
         case Saying.EXPECTED:
-            return spans(" ", _expected_words(run))
+            hint = f" (a hint, {POLICY_LEARNED_FROM})" if is_of_another_run(run) else ""
+            return spans(f"{hint} ", _expected_words(run))
         case Saying.HINT:
             return spans(" (a hint, no more) ", _hint_words(run))
         case Saying.MEASURED:

@@ -54,7 +54,7 @@ def trust_answer(trust: Trust, truth: TruthCard | None) -> TrustWords:
 
 
 def _why(trust: Trust) -> str:
-    apart = f"On {counted(range(trust.num_held_out))} that were kept apart"
+    apart = f"On {counted(range(trust.num_held_out))} that the networks never saw"
     skill, low, high = trust.skill.value, trust.skill_interval.low, trust.skill_interval.high
     if skill is None:
         return f"{apart} this cannot be checked: {trust.skill.reason}."

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import goalward
+from goalward.embeddings.learned_frames import write_learned_frames
 from goalward.executors.choice import HERE, Workers
 from goalward.metrics.evaluation_scores import steps_of_chances
-from goalward.metrics.familiarity import Familiarity
+from goalward.metrics.familiarity import Familiarity, learned_frames
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.progress import training_bar
 from goalward.rollouts.dataset import Rollouts
@@ -173,7 +174,12 @@ class Making:
         self._fitted = fitted
         fitted.save(self.folder.networks)
         write_training_log(self.folder.training_log, fitted.log)
-        return [*stored_files(self.folder.networks), self.folder.training_log]
+        features = self.rollouts.features
+        assert features is not None
+        learned = learned_frames(features, self.rollouts.episode_ends)
+        write_learned_frames(learned, self.folder.learned_frames)
+        beside = [self.folder.training_log, self.folder.learned_frames]
+        return [*stored_files(self.folder.networks), *beside]
 
     def _copy(self) -> Sequence[Path]:
         return copy_networks(RunFolder(Path(self.config.values_from)), self.folder)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from goalward.config import EvaluationConfig
-from goalward.embeddings.encoders import DEFAULT_ENCODER
+from goalward.embeddings.encoders import DEFAULT_ENCODER, FLOAT, find_encoder
+from goalward.embeddings.features import layout
 from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import HERE, Workers
 from goalward.metrics.truth import BRANCHES_SUFFIX
@@ -23,6 +24,8 @@ from goalward.stores.place import StoredPath, url_of
 from goalward.urls import check_here
 
 _log = logging.getLogger("goalward.runs")
+# Options of embedding that change how fast it is, and not what comes of it.
+SPEED_ALONE = ("batch_size", "cache")
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Given:
             if self.reading:
                 raise GoalwardError("rollouts that were read already cannot be read otherwise")
             return rollouts
-        return read_input(rollouts, self.reading, self._unusual, progress=progress)
+        return read_input(rollouts, self.reading, self.unusual, progress=progress)
 
     def embed(
         self, rollouts: Rollouts, device: str | None, progress: bool, workers: Workers = HERE
@@ -54,7 +57,8 @@ class Given:
         )
 
     @property
-    def _unusual(self) -> dict[str, Any]:
+    def unusual(self) -> dict[str, Any]:
+        """Options of embedding that were told, as far as can be seen."""
         usual = {"encoder": DEFAULT_ENCODER}
         return {name: value for name, value in self.embedding.items() if value != usual.get(name)}
 
@@ -73,6 +77,25 @@ def _told(options: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in options.items()
         if value is not None
     }
+
+
+def planned_layout(recorded: Rollouts, given: Given) -> str:
+    """What the features of these rollouts would be made of, in words, before they are there."""
+    options = given.embedding
+    encoder = find_encoder(
+        options.get("encoder", DEFAULT_ENCODER),
+        pool=options.get("pool", "global"),
+        precision=options.get("precision", FLOAT),
+    )
+    asked = () if given.reading.get("cameras") == () else options.get("cameras")
+    is_read = options.get("proprioception", True)
+    return layout(
+        encoder.label,
+        recorded.camera_names if asked is None else asked,
+        recorded.proprioception.shape[1] if is_read else 0,
+        int(options.get("n_obs_steps", 1)),
+        every=int(options.get("every", 1)),
+    )
 
 
 def name_of(rollouts: Rollouts | str | Path) -> str:

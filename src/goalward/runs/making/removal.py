@@ -74,6 +74,8 @@ def remove_networks(folder: RunFolder) -> None:
     # torch takes seconds to import: only who removes networks pays.
     from goalward.training.stored.checkpoint import remove_training
 
+    # Before the folder of the networks, which goes where nothing is left in it.
+    remove(folder.learned_frames)
     remove_training(folder.networks)
     remove(folder.training_log)
 

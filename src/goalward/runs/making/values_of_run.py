@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from goalward.config import EvaluationConfig
+from goalward.embeddings.learned_frames import LearnedFrames, read_learned_frames
 from goalward.errors import GoalwardError, argument
 from goalward.files import written_whole
-from goalward.metrics.familiarity import Familiarity, familiarity
+from goalward.metrics.familiarity import Familiarity, familiarity, learned_frames
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted, some_of
 from goalward.rollouts.twins import twins_between
@@ -23,12 +24,15 @@ from goalward.run_folder import RunFolder
 from goalward.runs.folder.stored import open_run
 from goalward.runs.folder.whole import check_files
 from goalward.runs.from_hub import fetched_run, is_on_hub
-from goalward.runs.making.given import Given
+from goalward.runs.making.given import SPEED_ALONE, Given, planned_layout
 from goalward.runs.making.held_out import OWN_FOLDS_NAME, folds_of_others
+from goalward.runs.making.inputs import is_feature_file
 from goalward.runs.making.steps import Steps
 from goalward.runs.run import Run
 
 _log = logging.getLogger("goalward.runs")
+# Options of reading that say something of the episodes learned from, not of how frames are read.
+_OF_ITS_EPISODES = ("labels", "filter_key")
 
 
 def source_run(values: Run | str | Path, asked: Mapping[str, Any]) -> Run:
@@ -40,10 +44,7 @@ def source_run(values: Run | str | Path, asked: Mapping[str, Any]) -> Run:
     for name, value in asked.items():
         # Seeds and folds are None unless told; what they are then follows from other options.
         if value is not None and (name in ("seeds", "folds") or value != getattr(usual, name)):
-            raise GoalwardError(
-                f"{argument('values')}: the networks are those of {source.folder.path}, so "
-                f"{argument(name)} would change nothing"
-            )
+            raise _changes_nothing(source, name)
     check_networks(source.folder)
     return source
 
@@ -63,9 +64,54 @@ def config_from(source: Run, **own: Any) -> EvaluationConfig:
     return dataclasses.replace(source.settings.evaluation, values_from=path, **own)
 
 
-def given_as(source: Run, given: Given) -> Given:
-    """Frames have to become numbers as they did there; what is told of reading wins."""
-    return Given({**source.settings.reading, **given.reading}, dict(source.settings.embedding))
+def given_as(source: Run, given: Given, rollouts: Rollouts | str | Path) -> Given:
+    """Frames have to become numbers as they did there; what is told of reading wins.
+
+    How the episodes there ended, and which of them were read, is theirs alone.
+    """
+    if not isinstance(rollouts, Rollouts) and is_feature_file(rollouts):
+        return Given(given.reading, given.unusual)
+    as_there = source.settings.embedding
+    for name, value in given.unusual.items():
+        if name not in SPEED_ALONE and value is not None and value != as_there.get(name):
+            raise _changes_nothing(source, name)
+    speed = {name: given.embedding[name] for name in SPEED_ALONE if name in given.embedding}
+    reading = {n: v for n, v in source.settings.reading.items() if n not in _OF_ITS_EPISODES}
+    return Given({**reading, **given.reading}, {**as_there, **speed})
+
+
+def _changes_nothing(source: Run, name: str) -> GoalwardError:
+    return GoalwardError(
+        f"{argument('values')}: the networks are those of {source.folder.path}, so "
+        f"{argument(name)} would change nothing"
+    )
+
+
+def check_other_folder(source: Run, out: Path) -> None:
+    if out.resolve() == source.folder.path.resolve():
+        raise GoalwardError(
+            f"{out}: is the run whose networks are to judge; give another {argument('out')}"
+        )
+
+
+def check_alike(source: Run, recorded: Rollouts, given: Given) -> None:
+    """Before hours of embedding: these frames would become what the networks know."""
+    if recorded.features is not None:
+        return
+    learned = source.settings.data.features
+    here = planned_layout(recorded, given)
+    if here == learned:
+        return
+    if not source.settings.embedding and not learned:
+        raise GoalwardError(
+            f"{argument('values')}: {source.folder.path} learned from features that it was given; "
+            "its networks judge such features alone"
+        )
+    raise GoalwardError(
+        f"{argument('values')}: {source.folder.path} learned from {learned}, and these episodes "
+        f"would be {here}; {argument('cameras')} and {argument('proprioception')} choose what is "
+        "read of them"
+    )
 
 
 def networks_digest(folder: RunFolder) -> str:
@@ -80,12 +126,12 @@ def networks_digest(folder: RunFolder) -> str:
 
 
 def copy_networks(source: RunFolder, to: RunFolder) -> list[Path]:
-    """The networks of another run and how they were trained: a folder can be moved by itself."""
+    """The networks of another run, and how and from what they were trained: the copy can move."""
     from goalward.values.stored_fit import stored_files
 
     pairs = [(file, to.networks / file.name) for file in stored_files(source.networks)]
-    if source.training_log.is_file():
-        pairs.append((source.training_log, to.training_log))
+    beside = ((source.training_log, to.training_log), (source.learned_frames, to.learned_frames))
+    pairs += [(file, copy) for file, copy in beside if file.is_file()]
     for file, copy in pairs:
         with written_whole(copy) as temporary:
             shutil.copyfile(file, temporary)
@@ -97,35 +143,59 @@ def familiarity_with(
 ) -> Familiarity | None:
     """How far episodes lie from those that the networks learned from; None where nobody can say.
 
-    It takes the frames of the other run, whose embeddings are in the cache as a rule.
+    By the sample of frames beside those networks. Runs of before there was one are read again, and
+    their embeddings are in the cache as a rule.
     """
+    assert rollouts.features is not None
+    recorded, learned = None, None
     try:
-        recorded = source.read_rollouts()
-        learned = given.embed(recorded, device, progress)
+        recorded = _recorded(source)
+        learned = _learned_frames(source, recorded, given, device, progress)
     except (GoalwardError, OSError) as error:
-        _log.warning(
-            "how far these episodes lie from those learned from is not known, nor whether they are "
-            "among them: %s",
-            error,
-        )
+        learned = _learned_frames(source, None, given, device, progress)
+        unknown = "whether some of these episodes are among those learned from"
+        if learned is None:
+            unknown = (
+                "how far these episodes lie from those learned from, and whether some are among "
+                "them,"
+            )
+        _log.warning("%s is not known: %s", unknown, error)
+    if learned is None:
         return None
-    if learned.features is None or rollouts.features is None:
-        return None
-    sizes = learned.features.shape[1], rollouts.features.shape[1]
+    sizes = learned.num_features, rollouts.features.shape[1]
     if sizes[0] != sizes[1]:
         raise GoalwardError(
             f"these frames have {sizes[1]} numbers, those that {source.folder.path} learned from "
             f"{sizes[0]}: its networks cannot judge them"
         )
-    found = familiarity(
-        learned.features,
-        learned.episode_ends,
-        rollouts.features,
-        rollouts.episode_ends,
-        rollouts.ids,
-        str(source.folder.path),
-    )
+    name = str(source.folder.path)
+    found = familiarity(learned, rollouts.features, rollouts.episode_ends, rollouts.ids, name)
+    if recorded is None:
+        return dataclasses.replace(found, copies_known=False)
     return dataclasses.replace(found, copies=_learned_copies(source, rollouts, recorded))
+
+
+def _recorded(source: Run) -> Rollouts:
+    """The episodes learned from; `evaluate` has no option that says where they lie now."""
+    if source.rollouts is None and not source.settings.data.path:
+        raise GoalwardError(f"{source.folder.path}: its rollouts were given in memory")
+    try:
+        return source.read_rollouts()
+    except GoalwardError as error:
+        # Without the hint at such an option.
+        raise (error.__cause__ if isinstance(error.__cause__, GoalwardError) else error) from None
+
+
+def _learned_frames(
+    source: Run, recorded: Rollouts | None, given: Given, device: str | None, progress: bool
+) -> LearnedFrames | None:
+    if source.folder.learned_frames.is_file():
+        return read_learned_frames(source.folder.learned_frames)
+    if recorded is None:
+        return None
+    embedded = given.embed(recorded, device, progress)
+    assert embedded.features is not None
+    return learned_frames(embedded.features, embedded.episode_ends)
 
 
 def _learned_copies(source: Run, rollouts: Rollouts, recorded: Rollouts) -> tuple[str, ...]:
