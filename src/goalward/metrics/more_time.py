@@ -106,7 +106,8 @@ class MoreTime:
     """What more time is expected to bring, by the method that speaks, and what others say.
 
     `curve` rises with extra time, twice the time among it; `late` are the timed-out episodes that
-    were held out, without those of a single frame: their clock again is no time at all. Without a success there is nothing to learn from, and nothing is said.
+    were held out, without those of a single frame: their clock again is no time at all. Without a
+    success there is nothing to learn from, and nothing is said.
     """
 
     curve: tuple[Expected, ...]

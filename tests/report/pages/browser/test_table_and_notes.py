@@ -67,7 +67,8 @@ def test_the_pointer_reads_another_curve_when_the_curve_is_switched(demo_report,
     page = open_report(demo_report).without_charts().open_episode("#episode?id=1")
     page.evaluate(
         """goalward.loadEpisode(1).then((episode) => {
-          for (const { hindsight } of episode.curves) for (const part of Object.values(hindsight)) part.fill(1);
+          for (const { hindsight } of episode.curves)
+            for (const part of Object.values(hindsight)) part.fill(1);
         })"""
     )
     page.locator(".curve-area").hover(position={"x": 400, "y": 60})
