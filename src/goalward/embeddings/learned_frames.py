@@ -7,6 +7,7 @@ another folder, on a hub, beside a robot. numpy alone.
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +47,8 @@ class LearnedFrames:
     def points(self, features: npt.NDArray[np.floating]) -> Float32Array:
         starts = range(0, len(features), _ROWS_AT_A_TIME)
         some = (features[start : start + _ROWS_AT_A_TIME].astype(np.float32) for start in starts)
-        return np.concatenate([(rows - self.mean) @ self.directions for rows in some])
+        found = [(rows - self.mean) @ self.directions for rows in some]
+        return np.concatenate(found).astype(np.float32, copy=False)
 
     def distances(self, features: npt.NDArray[np.floating]) -> FloatArray:
         """Of each frame to the nearest of the sample."""
@@ -80,7 +82,8 @@ class LearnedFrames:
 
 def write_learned_frames(learned: LearnedFrames, path: Path) -> None:
     with written_whole(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, **{name: np.asarray(getattr(learned, name)) for name in _ARRAYS})
+        arrays: dict[str, Any] = {name: np.asarray(getattr(learned, name)) for name in _ARRAYS}
+        np.savez(file, **arrays)
 
 
 def read_learned_frames(path: Path) -> LearnedFrames:

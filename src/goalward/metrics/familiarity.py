@@ -83,6 +83,7 @@ def learned_frames(features: npt.NDArray[np.floating], episode_ends: IndexArray)
     lengths = np.diff(episode_ends, prepend=0)
     episode_of = np.repeat(np.arange(len(episode_ends)), lengths)[kept]
     rows = (features[kept].astype(np.float32) - mean) @ directions
+    rows = rows.astype(np.float32, copy=False)
     return LearnedFrames(mean, directions, rows, episode_of, low, high, len(episode_ends))
 
 
