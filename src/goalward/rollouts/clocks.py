@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from goalward.errors import argument
 from goalward.rollouts.dataset import Rollouts
@@ -40,15 +41,22 @@ class Clocks(NamedTuple):
 
 def clocks_of(rollouts: Rollouts) -> Clocks | None:
     """None where no episode timed out."""
-    late = rollouts.lengths[rollouts.outcomes == Outcome.TIME_OUT] - 1
+    return _clocks(rollouts.lengths[rollouts.outcomes == Outcome.TIME_OUT] - 1)
+
+
+def _clocks(late: npt.NDArray[np.int64]) -> Clocks | None:
     if not len(late):
         return None
     return Clocks(int(late.min()), int(np.median(late)), int(late.max()), len(np.unique(late)))
 
 
 def mixed_clocks(rollouts: Rollouts) -> tuple[str, ...]:
-    """A warning where clocks differ much; none where they do not."""
-    clocks = clocks_of(rollouts)
+    """A warning where clocks differ much; none where they do not.
+
+    A time-out of a single frame had no clock that it could be judged by.
+    """
+    late = rollouts.lengths[rollouts.outcomes == Outcome.TIME_OUT] - 1
+    clocks = _clocks(late[late > 0])
     if clocks is None or not clocks.are_mixed:
         return ()
     return (

@@ -118,7 +118,8 @@ def _longer_clock(run: "Run") -> NextStep | None:
     answer, policy = run.time_outs, run.scores.policy
     if answer.saying not in (Saying.EXPECTED, Saying.MEASURED) or answer.share.value is None:
         return None
-    if answer.share.value * policy.num_time_out < _WORTH_WAITING * policy.success.total:
+    number = answer.share.value * policy.num_time_out
+    if round(number) < 1 or number < _WORTH_WAITING * policy.success.total:
         return None
     longest = max(one.num_steps for one in policy.more_time.late)
     command = _command("episodes", run, outcome="time_out", sort="chance")
@@ -144,8 +145,9 @@ def _more_effort(run: "Run") -> NextStep | None:
 
 
 def _watch(run: "Run") -> NextStep | None:
-    watched = run.scores.policy.watch_first
-    if not watched:
+    watched, succeeded = run.scores.policy.watch_first, run.scores.policy.success.count
+    # Values that saw no success cannot say where to look.
+    if not watched or not succeeded:
         return None
     ids = tuple(run.episodes[one.episode].id for one in watched)
     return NextStep(

@@ -109,6 +109,17 @@ def test_methods_that_disagree_are_named_with_what_they_say():
     assert "Not so by" not in summary(run_of_chances([0.4] * 4))
 
 
+def test_a_share_of_few_time_outs_is_not_about_none_of_them():
+    text = summary(run_of_chances([0.1] * 4))
+    assert "of the 4 that timed out fewer than one (10 %; 95 % interval" in text
+    assert "of the 6 that timed out about 1 (10 %; 95 % interval" in summary(
+        run_of_chances([0.1] * 6)
+    )
+    assert "of the 4 that timed out about 0 (0 %; 95 % interval" in summary(
+        run_of_chances([0.0] * 4)
+    )
+
+
 def run_of_chances(chances, learned_from=(), **others):
     """Four successes, then time-outs; a chance is the share of ten seeds that see success."""
     outcomes = [Outcome.SUCCESS] * 4 + [Outcome.TIME_OUT] * len(chances)

@@ -88,6 +88,7 @@ def test_everything_that_can_be_known_is_warned_of_before_any_work() -> None:
     assert "4 tasks of 4 have one outcome only" in one_sided
     mixed = told(rollouts(per_task=10, lengths=(12, 42, 12, 162)))
     assert "clocks ran out after 41 to 161 steps" in mixed
+    assert told(rollouts(per_task=10, lengths=(12, 42, 12, 1))) == ""
     same = goalward.from_arrays([np.ones((5, 2))] * 10, success=[True, False] * 5)
     assert "10 episodes have the same frames as another" in told(same)
 
