@@ -151,6 +151,9 @@ def test_a_first_look_that_could_not_tell_asks_for_a_longer_one() -> None:
     run = replace(run, settings=settings)
     step = next(one for one in run.next_steps if one.kind is StepKind.MORE_EFFORT)
     assert step.command == "goalward evaluate a --out b --effort normal"
+    # With networks of another run an effort changes nothing, and is refused.
+    judged = replace(settings, evaluation=replace(settings.evaluation, values_from="/runs/other"))
+    assert StepKind.MORE_EFFORT not in kinds(replace(run, settings=judged))
 
 
 @pytest.mark.parametrize("steps_of", [knowing, blind])

@@ -128,7 +128,9 @@ def _longer_clock(run: "Run") -> NextStep | None:
 
 def _more_effort(run: "Run") -> NextStep | None:
     """Where a first look could not tell, a longer one may."""
-    is_quick = run.settings.evaluation.effort == "quick"
+    evaluation = run.settings.evaluation
+    # Of values of another run nothing was trained here: an effort would be refused.
+    is_quick = evaluation.effort == "quick" and not evaluation.values_from
     if run.trust.grade not in (Grade.WEAK, Grade.NONE) or not is_quick:
         return None
     if not run.settings.made_by.command:
