@@ -94,7 +94,7 @@ def log_odds_step(chance: FloatArray, came: BoolArray, weight: FloatArray | floa
     # It only rises, and no landmark pulls by more than its weight. Newton's way would swing to and
     # fro, and end on the wrong side, where chances near 0 meet much success.
     furthest = (_WEIGHT * float(weight.sum()) + 1.0) / _HELD_BACK
-    return float(optimize.brentq(slope, -furthest, furthest))
+    return optimize.root_scalar(slope, bracket=(-furthest, furthest), method="brentq").root
 
 
 def held_against_outcomes(
