@@ -214,7 +214,7 @@ def test_one_method_is_compared_with_none():
     assert score_values(alone, chances, rollouts, HELD_OUT, None, None, events).tests == {}
 
 
-def test_episodes_of_one_frame_have_a_clock_of_one_step():
+def test_episodes_of_one_frame_have_a_horizon_of_one_step_and_no_clock():
     rollouts = goalward.Rollouts(
         [Episode("0", 1, Outcome.SUCCESS, goal_frame=0), Episode("1", 1, Outcome.TIME_OUT)]
     )
@@ -223,10 +223,9 @@ def test_episodes_of_one_frame_have_a_clock_of_one_step():
     chances = chances_of(values, rollouts)
     found = score_values(values, chances, rollouts, np.ones(2, bool), None, None, ((), ()))
     assert (found.standard_horizon, found.time_limit) == (1, 1)
-    # A clock of no steps at all: once more of nothing.
-    (late,) = found.policy.more_time.late
-    assert (late.num_steps, late.chance) == (0, 0.0)
-    assert found.policy.more_time.twice.rate.value == 0.5
+    # Once more of no steps at all is no time.
+    assert found.policy.more_time.late == ()
+    assert found.policy.more_time.twice.rate.reason == "time-outs of a single frame have no clock"
 
 
 def test_a_task_learned_from_one_side_is_named():

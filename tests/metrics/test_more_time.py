@@ -137,10 +137,17 @@ def test_where_nothing_can_be_said_it_says_why(episodes, held_out, reason):
 
 
 def test_an_episode_of_one_frame_had_no_clock():
-    """Once more of nothing brings what is there already; without a clock five steps are few."""
+    """Once more of nothing is no time: of such a time-out nothing is said, only of the others."""
     endings = recorded((S, 1), (T, 1))
     found = expected(endings, certain(endings, 5))
-    assert [one.share.value for one in found.curve] == [0, 0, 0, 0, 1]
+    assert found.late == ()
+    assert {one.share.reason for one in found.curve} == {
+        "time-outs of a single frame have no clock"
+    }
+    endings = recorded((S, 1), (T, 1), (T, 11))
+    found = expected(endings, certain(endings, 5))
+    assert [one.episode for one in found.late] == [2]
+    assert [one.share.value for one in found.curve] == [0, 1, 1, 1, 1]
 
 
 # ---- verdicts -----------------------------------------------------------------------------------

@@ -66,6 +66,13 @@ def test_more_rollouts_help_values_that_lean_the_right_way_alone() -> None:
     assert time_out_answer(scores(), contradicted, NOT_AT_THE_END).more_rollouts is None
 
 
+def test_of_three_successes_nobody_can_tell_that_more_rollouts_do_not_help() -> None:
+    """An AUROC of 0.45 among so few may be one of 0.75: 8 of either outcome show whether it is."""
+    unlucky = Trust("m", Grade.NONE, 12, Score(0.45), Interval(0.11, 0.84))
+    assert rollouts_for_trust(unlucky, rate(3, 12)) == 20
+    assert rollouts_for_trust(unlucky, rate(16, 32)) is None
+
+
 def test_both_outcomes_are_needed_to_check_values() -> None:
     unknown = Trust("m", Grade.UNKNOWN, 4, Score(None, "one outcome"), NOWHERE)
     # 8 of the rarer outcome at one in four: 32 in all.

@@ -61,5 +61,7 @@ def test_the_distance_between_seeds_is_said_where_there_are_several() -> None:
 
 
 def test_words_of_what_cannot_be_checked() -> None:
-    assert "too few to say how sure" in trust_words(trust_of(scores(0.9), ()))
+    told = trust_words(trust_of(scores(0.9), ()))
+    assert "how sure an AUROC of 0.90 is cannot be said of" in told
+    assert told.endswith("episodes that the networks never saw: too few).")
     assert "one outcome only" in trust_words(trust_of(scores(None), ()))

@@ -118,6 +118,9 @@ def test_a_call_from_python_is_no_line_to_copy_into_a_shell() -> None:
 def test_nothing_that_succeeded_asks_for_successes_first() -> None:
     run = run_of([Outcome.TIME_OUT] * 24, knowing)
     assert kinds(run)[0] is StepKind.RECORD_SUCCESSES
+    # The summary says that such values cannot say where to look, and so do the next steps.
+    assert run.scores.policy.watch_first
+    assert StepKind.WATCH not in kinds(run)
 
 
 def test_time_outs_that_are_nearly_there_ask_for_a_longer_clock() -> None:
@@ -148,6 +151,9 @@ def test_a_first_look_that_could_not_tell_asks_for_a_longer_one() -> None:
     run = replace(run, settings=settings)
     step = next(one for one in run.next_steps if one.kind is StepKind.MORE_EFFORT)
     assert step.command == "goalward evaluate a --out b --effort normal"
+    # With networks of another run an effort changes nothing, and is refused.
+    judged = replace(settings, evaluation=replace(settings.evaluation, values_from="/runs/other"))
+    assert StepKind.MORE_EFFORT not in kinds(replace(run, settings=judged))
 
 
 @pytest.mark.parametrize("steps_of", [knowing, blind])

@@ -110,6 +110,8 @@ def world(shared: bool):
 def choose(value, endings, features, **options):
     num = endings.num_episodes
     told = {"tasks": [""] * num, "folds": ["held out"] * num} | options
+    # Of one judge, unless the test has several.
+    told["folds"] = [told["folds"]] if isinstance(told["folds"][0], str) else told["folds"]
     return choose_hindsight(value, endings, DISCOUNT, features=features, **told)
 
 
@@ -169,6 +171,22 @@ def test_siblings_are_of_one_fold():
     value, endings, features = world(shared=True)
     folds = [f"fold {i % NUM_EACH}" for i in range(endings.num_episodes)]
     assert choose(value, endings, features, folds=folds).num_groups == 0
+
+
+def test_every_judge_knows_the_siblings_that_it_held_out_together():
+    """Of two seeds with folds of their own one held out 20 starts together, the other 4 of these
+    and 2 more: 22 starts chose, each by the values of those who held it out."""
+    value, endings, features = world(shared=True)
+    apart = [f"fold {i % NUM_EACH}" for i in range(endings.num_episodes)]
+    first, second = list(apart), list(apart)
+    first[: 20 * NUM_EACH] = ["together"] * (20 * NUM_EACH)
+    second[16 * NUM_EACH : 22 * NUM_EACH] = ["together"] * (6 * NUM_EACH)
+    values = np.stack([value, value])
+    found = choose(values, endings, features, folds=[first, second])
+    assert (found.decay, found.num_groups, found.num_episodes) == (1.0, 22, 66)
+    # What a judge says of siblings that it did not hold out together is not asked for.
+    values[1, : 16 * NUM_EACH * NUM_FRAMES] = np.nan
+    assert choose(values, endings, features, folds=[first, second]).errors == found.errors
 
 
 def test_starts_are_alike_up_to_noise_and_in_one_task_alone():

@@ -1,5 +1,7 @@
 """Chances held against what happened at landmarks before the clock."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import optimize, special
@@ -101,6 +103,47 @@ def test_the_step_is_the_most_likely_one(seed):
 
     wanted = optimize.minimize_scalar(cost, bracket=(-3, 3)).x
     assert log_odds_step(chance, came) == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize(("said", "share"), [(0.1, 0.9), (0.02, 0.6), (0.005, 0.9), (0.9, 0.1)])
+def test_chances_that_are_far_off_move_to_where_they_are_right(said, share):
+    """Networks of another policy's run may say 10 % where 90 % succeed."""
+    came = np.arange(900) < share * 900
+    step = log_odds_step(np.full(900, said), came)
+    assert moved(np.array([said]), step)[0] == pytest.approx(share, abs=0.1)
+
+
+def test_networks_that_disagree_have_the_mean_that_is_told():
+    """One says 10 %, the other 90 %: the share is of the mean chance that every file holds."""
+    endings = Endings(np.cumsum([21] * 40), np.where(np.arange(40) < 8, 20, -1))
+    chances = table(endings, np.full(840, 0.5))
+    each = np.zeros((1, 2, 1, 40, 3), dtype=np.float32)
+    each[..., 1] = np.array([0.1, 0.8])[None, :, None, None]
+    each[..., 2] = np.array([0.1, 0.9])[None, :, None, None]
+    chances.within[0, :, 1] = 0.45
+    for goals in (np.where(np.arange(40) < 8, 20, -1), np.where(np.arange(40) < 35, 20, -1)):
+        of_goals = Endings(endings.episode_ends, goals)
+        told = held_against_outcomes(
+            replace(chances, at_end=each), of_goals, np.ones(40, dtype=bool)
+        )
+        assert abs(told.moved_by[0]) > 1
+        np.testing.assert_allclose(
+            told.at_end[0].mean(axis=(0, 1)), told.within[0, endings.episode_ends - 1], atol=1e-6
+        )
+        assert told.at_end.min() >= 0
+        assert told.at_end.max() <= 1
+        assert (np.diff(told.at_end, axis=-1) >= 0).all()
+
+
+def test_a_method_without_chances_is_left_as_it_is():
+    """Two of three seeds see success coming: a share of seeds, which outcomes do not move."""
+    endings = Endings(np.cumsum([21] * 40), np.full(40, -1))
+    chances = table(endings, np.full(840, 2 / 3))
+    each = np.zeros((1, 3, 1, 40, 3), dtype=np.float32)
+    each[0, :2, ..., 1:] = 1
+    told = held_against_outcomes(replace(chances, at_end=each), endings, np.ones(40, dtype=bool))
+    np.testing.assert_array_equal(told.within, chances.within)
+    assert told.moved_by == (0.0,)
 
 
 def test_one_episode_moves_little_and_many_move_all_the_way():

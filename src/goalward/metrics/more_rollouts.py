@@ -44,7 +44,8 @@ def rollouts_for_trust(trust: Trust, success: Rate) -> int | None:
 
     An interval shrinks with the square root of the number of episodes. Where there is none yet,
     it takes `EACH_OUTCOME` episodes of either outcome, at the success rate seen so far. Values
-    that are no better than a coin in the mean are not mended by more of the same.
+    that are no better than a coin in the mean are not mended by more of the same, once there are
+    so many: of fewer nobody can tell.
 
     >>> from goalward.metrics.policy_answers import rate
     >>> from goalward.metrics.score import Interval, Score
@@ -60,7 +61,7 @@ def rollouts_for_trust(trust: Trust, success: Rate) -> int | None:
     if skill is None or low is None:
         return _for_both_outcomes(success)
     if skill <= CHANCE:
-        return None
+        return _for_both_outcomes(success) or None
     wanted = trust.num_held_out * ((skill - low) / (skill - CHANCE)) ** 2
     # One more than where the interval just touches a coin's.
     more = max(ceil(wanted) - trust.num_held_out, 0) + 1 if low <= CHANCE else 0

@@ -110,7 +110,8 @@ def _why(trust: Trust) -> str:
     if trust.skill.value is None:
         return f"no score on {held_out}: {trust.skill.reason}"
     if trust.skill_interval.low is None or trust.skill_interval.high is None:
-        return f"{held_out} are too few to say how sure an AUROC of {trust.skill.value:.2f} is"
+        auroc = f"an AUROC of {trust.skill.value:.2f}"
+        return f"how sure {auroc} is cannot be said of {held_out}: {trust.skill_interval.reason}"
     low, high = trust.skill_interval.low, trust.skill_interval.high
     told = (
         f"on {held_out} they tell frames of successes from others with AUROC "

@@ -118,7 +118,8 @@ def _longer_clock(run: "Run") -> NextStep | None:
     answer, policy = run.time_outs, run.scores.policy
     if answer.saying not in (Saying.EXPECTED, Saying.MEASURED) or answer.share.value is None:
         return None
-    if answer.share.value * policy.num_time_out < _WORTH_WAITING * policy.success.total:
+    number = answer.share.value * policy.num_time_out
+    if round(number) < 1 or number < _WORTH_WAITING * policy.success.total:
         return None
     longest = max(one.num_steps for one in policy.more_time.late)
     command = _command("episodes", run, outcome="time_out", sort="chance")
@@ -127,7 +128,9 @@ def _longer_clock(run: "Run") -> NextStep | None:
 
 def _more_effort(run: "Run") -> NextStep | None:
     """Where a first look could not tell, a longer one may."""
-    is_quick = run.settings.evaluation.effort == "quick"
+    evaluation = run.settings.evaluation
+    # Of values of another run nothing was trained here: an effort would be refused.
+    is_quick = evaluation.effort == "quick" and not evaluation.values_from
     if run.trust.grade not in (Grade.WEAK, Grade.NONE) or not is_quick:
         return None
     if not run.settings.made_by.command:
@@ -144,8 +147,9 @@ def _more_effort(run: "Run") -> NextStep | None:
 
 
 def _watch(run: "Run") -> NextStep | None:
-    watched = run.scores.policy.watch_first
-    if not watched:
+    watched, succeeded = run.scores.policy.watch_first, run.scores.policy.success.count
+    # Values that saw no success cannot say where to look.
+    if not watched or not succeeded:
         return None
     ids = tuple(run.episodes[one.episode].id for one in watched)
     return NextStep(

@@ -103,7 +103,7 @@ def choose_hindsight(
     *,
     features: npt.NDArray[np.floating] | None,
     tasks: Sequence[str],
-    folds: Sequence[str],
+    folds: Sequence[Sequence[str]],
     given: float | None = None,
 ) -> HindsightChoice:
     """The decay that was given; or the one that episodes which start alike choose; or 0.98.
@@ -119,29 +119,33 @@ def choose_hindsight(
     of their common first frame. All luck: what happened to i is no news of j, and following it
     adds its noise. All hidden detail: what happened to i happens to j.
 
-    `value` (frames,) is of the speaking method, `features` (frames, numbers) what its networks
-    see. `folds` name the part that each episode was held out with, empty for none: siblings are of
-    one fold, or the networks that judge i would have learned how j ended. Episodes whose starts
-    look alike and are not (another weight in the same can) count as luck what they do not share.
+    `value` (judges, frames) is of the speaking method: of all its seeds together or of each, as
+    far as they held out other episodes together; `features` (frames, numbers) are what its
+    networks see. `folds` name, for each of these, the part that every episode was held out with,
+    empty for none: siblings are of one fold, or the networks that judge i would have learned how j
+    ended. Episodes whose starts look alike and are not (another weight in the same can) count as
+    luck what they do not share.
     """
-    groups = [] if features is None else groups_alike(features[endings.starts], tasks, folds)
-    counts = (len(groups), sum(map(len, groups)))
+    groups: list[list[IndexArray]] = [[] for _ in folds]
+    if features is not None:
+        groups = [groups_alike(features[endings.starts], tasks, of_judge) for of_judge in folds]
+    counts = _num_starts(groups), len({i for found in groups for one in found for i in one})
     if given is not None:
         return HindsightChoice(given, "as it was asked for", *counts)
-    if len(groups) < FEWEST_GROUPS:
-        found = counted(groups, "start") if groups else "no start"
-        was = "was" if len(groups) < 2 else "were"
+    if counts[0] < FEWEST_GROUPS:
+        found = counted(range(counts[0]), "start") if counts[0] else "no start"
+        was = "was" if counts[0] < 2 else "were"
         return HindsightChoice(
             DEFAULT_DECAY,
             f"the default: {found} {was} recorded more than once in one held-out part, and "
             f"it takes {FEWEST_GROUPS} for the data to choose",
             *counts,
         )
-    errors = _sibling_errors(value, endings, discount, groups)
+    errors = _sibling_errors(np.atleast_2d(value), endings, discount, groups)
     best = min(errors, key=lambda one: (one.error, abs(one.decay - DEFAULT_DECAY)))
     reason = (
-        f"chosen by the data: of {counted(groups, 'start')} that were recorded more than once, it "
-        "says best how the other episodes went"
+        f"chosen by the data: of {counted(range(counts[0]), 'start')} that were recorded more than "
+        "once, it says best how the other episodes went"
     )
     return HindsightChoice(best.decay, reason, *counts, errors)
 
@@ -179,23 +183,34 @@ def groups_alike(
     return found
 
 
+def _num_starts(groups: Sequence[Sequence[IndexArray]]) -> int:
+    """Starts that any judge held out more than once; groups of two judges may be of one start."""
+    starts: list[set[int]] = []
+    for group in (set(one.tolist()) for found in groups for one in found):
+        same = [start for start in starts if start & group]
+        starts = [start for start in starts if not start & group] + [group.union(*same)]
+    return len(starts)
+
+
 def _sibling_errors(
     value: npt.NDArray[np.floating],
     endings: Endings,
     discount: float,
-    groups: Sequence[IndexArray],
+    groups: Sequence[Sequence[IndexArray]],
 ) -> tuple[DecayError, ...]:
+    """Over all pairs of siblings, of every judge (value and groups) those that it held out."""
+
     def at_start(decay: float) -> FloatArray:
         seen = hindsight_values(value, endings, discount, decay)
-        return discounted_goal(seen[endings.starts])
+        return discounted_goal(seen[:, endings.starts])
 
     came = at_start(1.0)
     found: list[DecayError] = []
     for decay in CANDIDATES:
         seen = at_start(decay)
         total, num_pairs = 0.0, 0
-        for group in groups:
-            squares = (seen[group][:, None] - came[group][None, :]) ** 2
+        for judge, group in ((j, group) for j, of_judge in enumerate(groups) for group in of_judge):
+            squares = (seen[judge, group][:, None] - came[judge, group][None, :]) ** 2
             # An episode is no witness of itself.
             total += float(squares.sum() - squares.trace())
             num_pairs += len(group) * (len(group) - 1)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
+from scipy import optimize, special
 
 from goalward.rollouts.endings import BoolArray, Endings, FloatArray, IndexArray
 from goalward.targets.log_odds import moved
@@ -26,7 +26,6 @@ LANDMARKS = np.arange(1, 10) / 10
 _WEIGHT = 1 / len(LANDMARKS)
 # As much as one episode of even chance holds the step at 0: few episodes move little.
 _HELD_BACK = 1.0
-_NUM_ITERATIONS = 50
 _LEAST_CHANCE = 0.005
 
 
@@ -86,12 +85,16 @@ def log_odds_step(chance: FloatArray, came: BoolArray, weight: FloatArray | floa
     -1.04
     """
     odds = special.logit(np.clip(chance, _LEAST_CHANCE, 1 - _LEAST_CHANCE))
-    step = 0.0
-    for _ in range(_NUM_ITERATIONS):
-        moved = special.expit(odds + step)
-        slope = _WEIGHT * float((weight * (moved - came)).sum()) + _HELD_BACK * step
-        step -= slope / (_WEIGHT * float((weight * moved * (1 - moved)).sum()) + _HELD_BACK)
-    return step
+    weight = np.broadcast_to(weight, odds.shape)
+
+    def slope(step: float) -> float:
+        too_high = special.expit(odds + step) - came
+        return _WEIGHT * float((weight * too_high).sum()) + _HELD_BACK * step
+
+    # It only rises, and no landmark pulls by more than its weight. Newton's way would swing to and
+    # fro, and end on the wrong side, where chances near 0 meet much success.
+    furthest = (_WEIGHT * float(weight.sum()) + 1.0) / _HELD_BACK
+    return optimize.root_scalar(slope, bracket=(-furthest, furthest), method="brentq").root
 
 
 def held_against_outcomes(
@@ -100,7 +103,8 @@ def held_against_outcomes(
     """The chances of every method, each moved by its own step; they still rise with time.
 
     The held-out episodes that the step comes from are those that are told of: one number from all
-    of them, so that each has little say in its own chance.
+    of them, so that each has little say in its own chance. A method that says nothing but a value
+    has no chance that could be moved.
     """
     found = landmarks(endings, chances.episode_tasks, held_out)
     within, at_end = chances.within.copy(), chances.at_end.copy()
@@ -108,8 +112,29 @@ def held_against_outcomes(
     asked[found.frame] = found.num_steps
     steps: list[float] = []
     for index, method in enumerate(chances.methods):
-        said = chances.within_steps(method, asked)[found.frame]
-        step = log_odds_step(said, found.came, found.weight)
-        within[index], at_end[index] = moved(within[index], step), moved(at_end[index], step)
+        step = 0.0
+        if chances.says_chances(method):
+            said = chances.within_steps(method, asked)[found.frame]
+            step = log_odds_step(said, found.came, found.weight)
+            within[index] = moved(within[index], step)
+            at_end[index] = _moved_together(at_end[index], step)
         steps.append(step)
     return replace(chances, within=within, at_end=at_end, moved_by=tuple(steps))
+
+
+def _moved_together(each: np.ndarray, step: float) -> np.ndarray:
+    """What every network says, (seeds, members, ...), so that their mean moves by the step.
+
+    Moved one by one their mean would be another number than the moved mean, which is told. So all
+    chances shrink alike, or all that is left of them does: they stay in [0, 1] and never fall
+    along points.
+
+    >>> _moved_together(np.array([[[0.25], [0.75]]]), -np.log(3)).round(3).tolist()
+    [[[0.125], [0.375]]]
+    """
+    times = np.exp(step)
+    num_networks = np.maximum((~np.isnan(each)).sum(axis=(0, 1)), 1)
+    mean = np.nansum(each, axis=(0, 1)) / num_networks
+    scale = 1 - mean + mean * times
+    found = each * times / scale if times <= 1 else 1 - (1 - each) / scale
+    return found.astype(each.dtype)

@@ -22,6 +22,8 @@ from goalward.report.pages.colours import (
 from goalward.report.pages.front import front_page
 from goalward.report.words.blocks import plain_text
 from goalward.report.words.doubt import doubt_words
+from goalward.report.words.summary import summary
+from goalward.report.words.time_outs import POLICY_LEARNED_FROM
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import LeftOut
 from goalward.runs.settings import RunData
@@ -117,10 +119,21 @@ def test_values_that_know_something_say_what_more_time_brings():
     answer = front_page(run)["answer"]
     twice = run.scores.policy.more_time.twice
     assert (answer["saying"], answer["doubtful"]) == ("expected", None)
+    assert answer["condition"] == ""
     # All time-outs are said to be four steps away, and their clocks were four steps.
     assert (answer["share"]["value"], answer["more_time"]["value"]) == (1.0, 1.0)
     assert answer["more_time"]["low"] == pytest.approx(twice.rate_interval.low, abs=1e-6)
     assert answer["share"]["low"] == pytest.approx(twice.share_interval.low, abs=1e-6)
+
+
+def test_what_another_policys_values_expect_is_told_with_its_condition():
+    """As the summary does: networks that learned from another policy expect what that one did."""
+    outcomes = [SUCCESS, TIME_OUT] * 10
+    steps = {"td": [countdown(5) / 2, np.full((2, 5), 4.0)] * 10}
+    run = run_of(outcomes, steps=steps, values_from="/runs/other")
+    answer = front_page(run)["answer"]
+    assert (answer["saying"], answer["condition"]) == ("expected", POLICY_LEARNED_FROM)
+    assert f"(a hint, {POLICY_LEARNED_FROM})" in summary(run)
 
 
 def test_a_doubt_is_told_in_the_words_of_the_summary():

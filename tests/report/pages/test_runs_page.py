@@ -20,12 +20,12 @@ from report.pages.browser.demo_run import write_demo_run
 MARKUP = "<img src=x onerror=alert(1)>"
 
 
-def run_with(num_successes, folder, *, policy="ours", name="take {}"):
+def run_with(num_successes, folder, *, policy="ours", name="take {}", **config):
     """Forty episodes of 20 frames, the first ones successes; values know which."""
     outcomes = [Outcome.SUCCESS if i < num_successes else Outcome.TIME_OUT for i in range(40)]
     episodes = [drawn_episode(name.format(i), 20, outcome=o) for i, o in enumerate(outcomes)]
     steps = [countdown(20) + (0 if o is Outcome.SUCCESS else 15) for o in outcomes]
-    run, _ = drawn_run(episodes, {"td": steps}, folder, policy=policy)
+    run, _ = drawn_run(episodes, {"td": steps}, folder, policy=policy, **config)
     return run
 
 
@@ -39,6 +39,14 @@ def test_rates_stand_beside_each_other_with_their_trend(tmp_path):
     rows = json.loads((tmp_path / "all" / "runs.json").read_text())
     assert [row["success rate"].split(" (")[0] for row in rows.values()] == ["20 %", "50 %", "80 %"]
     assert (tmp_path / "all" / "runs.svg").is_file()
+
+
+def test_what_another_policys_values_expect_is_a_hint_here_too(tmp_path):
+    own = run_with(20, tmp_path / "own", policy="own")
+    other = run_with(20, tmp_path / "other", policy="other", values_from="/runs/own")
+    write_runs_page([own, other], tmp_path / "all")
+    rows = json.loads((tmp_path / "all" / "runs.json").read_text())
+    assert rows["other"]["with twice the time"] == rows["own"]["with twice the time"] + ", a hint"
 
 
 def test_no_trend_is_claimed_where_there_is_none(tmp_path):

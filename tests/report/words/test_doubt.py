@@ -21,7 +21,7 @@ BIAS = TruthError(Score(-0.42), Score(0.06), Interval(-0.55, -0.3))
         ),
         (
             Doubt("td", DoubtKind.NO_INTERVAL, 2, Score(0.9), NO_INTERVAL),
-            "that cannot be checked with 2 held-out episodes.",
+            "that cannot be checked with 2 held-out episodes (two episodes).",
         ),
         (
             Doubt("td", DoubtKind.NO_SKILL, 24, Score(0.55), Interval(0.45, 0.64)),

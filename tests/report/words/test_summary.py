@@ -67,6 +67,18 @@ def test_too_few_episodes_cannot_be_checked():
     assert "cannot be checked with 2 held-out episodes" in words(knowing, num_episodes=2)
 
 
+def test_one_success_among_many_says_that_it_is_one_of_a_kind():
+    """Twenty are not too few, one is: what it takes is said wherever it cannot be checked."""
+    outcomes = [Outcome.SUCCESS] + [Outcome.TIME_OUT] * 19
+    episodes = [drawn_episode(str(i), LENGTH, outcome=one) for i, one in enumerate(outcomes)]
+    steps = [knowing(one is Outcome.SUCCESS).astype(float)[None] for one in outcomes]
+    text = summary(drawn_run(episodes, {"liveness": steps})[0])
+    # The answer, the doubt, the caution where to look, the grade; then the scores.
+    before, _ = text.split("Scores of")
+    assert before.count("needs at least two episodes of each kind") == 4
+    assert "too few" not in text
+
+
 def test_more_time_is_told_with_how_sure_it_is():
     """Ten seeds; of four time-outs 9, 5, 1 and 1 of ten seeds see success in the time they had."""
     run = run_of_chances([0.9, 0.5, 0.1, 0.1])
@@ -107,6 +119,17 @@ def test_methods_that_disagree_are_named_with_what_they_say():
     # "0 %" beside "0 % to ..." is no contradiction that a reader could see.
     assert "`far` (" not in text
     assert "Not so by" not in summary(run_of_chances([0.4] * 4))
+
+
+def test_a_share_of_few_time_outs_is_not_about_none_of_them():
+    text = summary(run_of_chances([0.1] * 4))
+    assert "of the 4 that timed out fewer than one (10 %; 95 % interval" in text
+    assert "of the 6 that timed out about 1 (10 %; 95 % interval" in summary(
+        run_of_chances([0.1] * 6)
+    )
+    assert "of the 4 that timed out about 0 (0 %; 95 % interval" in summary(
+        run_of_chances([0.0] * 4)
+    )
 
 
 def run_of_chances(chances, learned_from=(), **others):

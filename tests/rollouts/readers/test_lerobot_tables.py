@@ -33,6 +33,50 @@ def test_nan_in_proprioception(tmp_path: Path):
     assert "proprioception holds NaN or infinity at frame 3" in rollouts.left_out[0].reason
 
 
+@pytest.mark.parametrize("missing", [None, [float("nan")] * 2])
+def test_an_episode_without_actions_costs_the_others_nothing(tmp_path: Path, missing):
+    root = write_lerobot(tmp_path, four())
+
+    def without(table: pa.Table) -> pa.Table:
+        column = table.schema.get_field_index("action")
+        of_one = [index == 1 for index in table["episode_index"].to_pylist()]
+        rows = [
+            missing if is_one else row
+            for is_one, row in zip(of_one, table["action"].to_pylist(), strict=True)
+        ]
+        return table.set_column(column, "action", pa.array(rows, table["action"].type))
+
+    edit_table(data_of(root, "v3.0"), without)
+    assert goalward.read(root).ids == ("0", "1", "2", "3")
+    seen = goalward.read(root, proprioception=["observation.state", "action"])
+    assert seen.ids == ("0", "2", "3")
+    assert "proprioception holds NaN or infinity at frame 0" in seen.left_out[0].reason
+
+
+@pytest.mark.parametrize("version", ["v3.0", "v2.1"])
+def test_actions_that_a_file_does_not_have_are_missed_where_they_are_wanted(
+    tmp_path: Path, version
+):
+    root = write_lerobot(tmp_path, four(), version=version)
+
+    def without(table: pa.Table) -> pa.Table:
+        column = table.schema.get_field_index("action")
+        nothing = pa.nulls(len(table), table["action"].type)
+        return table.set_column(column, "action", nothing)
+
+    edit_table(data_of(root, version), without)
+    found = goalward.read(root)
+    assert found.ids == ("0", "1", "2", "3")
+    assert not any(signal.is_action for signal in found[0].signals)
+    wanted = ["observation.state", "action"]
+    if version == "v3.0":
+        with pytest.raises(RolloutError, match="column action has empty rows alone"):
+            goalward.read(root, proprioception=wanted)
+    else:
+        (left_out,) = goalward.read(root, proprioception=wanted).left_out
+        assert "column action has empty rows alone" in left_out.reason
+
+
 def test_one_frame_episodes(tmp_path: Path):
     rollouts = goalward.read(
         write_lerobot(tmp_path, [make_episode(1, True), make_episode(4, False)])

@@ -1,8 +1,11 @@
 """Every episode is judged by networks that never saw it, and every task keeps a teacher."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from goalward.config import EvaluationConfig
 from goalward.errors import GoalwardError
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
@@ -113,12 +116,32 @@ def test_the_data_choose_how_far_hindsight_follows_the_recording():
     episodes, table = twice(6)
     every = np.arange(12)
     one = (Fold("held out", every[:0], every),)
-    found = hindsight_of(table, episodes, one, 0.5, None)
+    config = EvaluationConfig(hindsight=None)
+    found = hindsight_of(table, episodes, one, 0.5, config)
     assert (found.decay, found.num_groups, found.num_episodes) == (1.0, 6, 12)
-    assert hindsight_of(table, episodes, one, 0.5, 0.9).decay == 0.9
+    assert hindsight_of(table, episodes, one, 0.5, replace(config, hindsight=0.9)).decay == 0.9
     # The networks that judge one take have learned from the other.
     apart = (Fold("fold 0", every[1::2], every[::2]), Fold("fold 1", every[::2], every[1::2]))
-    assert hindsight_of(table, episodes, apart, 0.5, None).decay == 0.98
+    assert hindsight_of(table, episodes, apart, 0.5, config).decay == 0.98
     # Episodes that are not held out say nothing.
     few = (Fold("held out", every[8:], every[:8]),)
-    assert hindsight_of(table, episodes, few, 0.5, None).num_groups == 4
+    assert hindsight_of(table, episodes, few, 0.5, config).num_groups == 4
+
+
+def test_siblings_are_of_one_fold_of_the_methods_own():
+    """By default a method holds episodes out by five folds of its own, others for every seed."""
+    episodes, table = twice(60)
+    seeds = np.concatenate([table.steps_to_goal] * 2, axis=1)
+    table = replace(table, methods=("lambda-returns", "mc"), seeds=(0, 1), raw_value=-seeds)
+    table = replace(table, steps_to_goal=seeds)
+    every = np.arange(len(episodes))
+    own = (Fold("own folds", every, every, is_own=True),)
+    config = EvaluationConfig(methods=("lambda-returns", "mc"), seeds=2, folds=0)
+    found = hindsight_of(table, episodes, own, 0.5, config)
+    # One start in five is in one fold, by either seed.
+    assert 10 < found.num_groups < 40
+    assert found.num_episodes == 2 * found.num_groups
+    assert found.decay == 1.0
+    # With as many folds as episodes nothing is held out together.
+    apart = replace(config, overrides={"lambda-returns.cross_fit": len(episodes)})
+    assert hindsight_of(table, episodes, own, 0.5, apart).num_groups == 0

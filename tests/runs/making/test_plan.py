@@ -88,6 +88,12 @@ def test_everything_that_can_be_known_is_warned_of_before_any_work() -> None:
     assert "4 tasks of 4 have one outcome only" in one_sided
     mixed = told(rollouts(per_task=10, lengths=(12, 42, 12, 162)))
     assert "clocks ran out after 41 to 161 steps" in mixed
+    assert told(rollouts(per_task=10, lengths=(12, 42, 12, 1))) == ""
+    two = rollouts(num_tasks=2, per_task=10, lengths=(12, 42, 12, 162))
+    assert "steps in 2 tasks (task 0, task 1): each episode" in told(two)
+    # Tasks with clocks of their own, one for all of its time-outs, are no warning.
+    by_task = rollouts(num_tasks=2, per_task=10, lengths=(12, 42) * 5 + (12, 162) * 5)
+    assert "clocks" not in told(by_task)
     same = goalward.from_arrays([np.ones((5, 2))] * 10, success=[True, False] * 5)
     assert "10 episodes have the same frames as another" in told(same)
 

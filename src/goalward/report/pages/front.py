@@ -24,7 +24,13 @@ from goalward.report.words.rendering import page_sections, page_spans
 from goalward.report.words.summary import summary_document
 from goalward.report.words.tables import column_name
 from goalward.report.words.tasks import values_words
-from goalward.report.words.time_outs import late_ids, needed_words, silence_about_time_outs
+from goalward.report.words.time_outs import (
+    POLICY_LEARNED_FROM,
+    is_of_another_run,
+    late_ids,
+    needed_words,
+    silence_about_time_outs,
+)
 from goalward.report.words.trust import trust_answer
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
@@ -98,6 +104,8 @@ def _answer(run: Run) -> dict[str, Any]:
         },
         "silence": silence_about_time_outs(run),
         "saying": run.time_outs.saying,
+        # What the answer rests on that is not this policy's own.
+        "condition": POLICY_LEARNED_FROM if is_of_another_run(run) else "",
         "more_time": estimate(more.twice.rate, more.twice.rate_interval),
         "share": estimate(run.time_outs.share, run.time_outs.share_interval),
         "doubtful": None if run.time_outs.doubtful is None else run.time_outs.doubtful.value,

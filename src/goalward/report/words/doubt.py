@@ -20,7 +20,10 @@ def _why(doubt: Doubt) -> str:
         case DoubtKind.NOT_DEFINED:
             return f"that cannot be checked ({doubt.auroc.reason} among the held-out episodes)"
         case DoubtKind.NO_INTERVAL:
-            return f"that cannot be checked with {doubt.num_held_out} held-out episodes"
+            return (
+                f"that cannot be checked with {doubt.num_held_out} held-out episodes "
+                f"({doubt.auroc_interval.reason})"
+            )
         case DoubtKind.NO_SKILL:
             return (
                 "on held-out episodes they may tell successes from the others no better than a "

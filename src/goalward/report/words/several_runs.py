@@ -8,6 +8,7 @@ from goalward.metrics.time_out_answer import Saying
 from goalward.report.words.blocks import Block, Document, Section, code, paragraph, strong
 from goalward.report.words.shares import percent, rate_words
 from goalward.report.words.tables import Cell, Table
+from goalward.report.words.time_outs import is_of_another_run
 from goalward.report.words.trust import trust_answer
 from goalward.rollouts.findings import some_of
 from goalward.runs.run import Run
@@ -126,7 +127,8 @@ def _more_time(run: Run) -> str:
     answer, twice = run.time_outs, run.scores.policy.more_time.twice
     match answer.saying:
         case Saying.EXPECTED:
-            return f"about {percent(twice.rate.value)}"
+            hint = ", a hint" if is_of_another_run(run) else ""
+            return f"about {percent(twice.rate.value)}{hint}"
         case Saying.HINT:
             return f"perhaps {percent(twice.rate.value)}, a hint"
         case Saying.MEASURED:

@@ -120,9 +120,11 @@ def _late_words(run: Run, share: str) -> str:
         if _num_of_one_frame(run):
             judged += " and ran for more than one frame"
     number = (more.twice.share.value or 0.0) * policy.num_time_out
+    # "About 0 (14 %)" of two would be no reason for a higher rate.
+    about = "fewer than one" if 0 < number <= 0.5 else f"about {number:.0f}"
     return (
-        f"of the {policy.num_time_out} that timed out about {number:.0f} {share}, each given its "
-        f"own clock again{judged}"
+        f"of the {policy.num_time_out} that timed out {about} {share}, each given its own clock "
+        f"again{judged}"
     )
 
 

@@ -59,7 +59,7 @@ def _why(trust: Trust) -> str:
     if skill is None:
         return f"{apart} this cannot be checked: {trust.skill.reason}."
     if low is None or high is None:
-        return f"{apart} this cannot be checked: there are too few of them."
+        return f"{apart} this cannot be checked: {trust.skill_interval.reason}."
     start = ""
     if trust.grade is Grade.CONTRADICTED:
         start = "A simulator that knows the truth of some moments contradicts them. "

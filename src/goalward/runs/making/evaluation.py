@@ -231,8 +231,7 @@ class Making:
         return steps_of_chances(self.rollouts.endings, self.config.standard_horizon)
 
     def _hindsight(self, values: ValueTable) -> HindsightChoice:
-        given = self.config.hindsight
-        return hindsight_of(values, self.rollouts, self.folds, self._discount, given)
+        return hindsight_of(values, self.rollouts, self.folds, self._discount, self.config)
 
     @property
     def _discount(self) -> float:

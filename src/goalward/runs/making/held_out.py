@@ -206,21 +206,47 @@ def hindsight_of(
     rollouts: Rollouts,
     folds: Sequence[Fold],
     discount: float,
-    given: float | None,
+    config: EvaluationConfig,
 ) -> HindsightChoice:
-    """How hindsight values are made: as given, or as the held-out episodes choose.
+    """How hindsight values are made: as asked for, or as the held-out episodes choose.
 
-    By what the first method says, the mean over its seeds; from the steps of the table alone, so
-    that it is the same before hindsight values are there and after.
+    By what the first method says, the mean over its seeds, or each seed where it has folds of its
+    own; from the steps of the table alone, so that it is the same before hindsight values are there
+    and after.
     """
-    fold_of = {int(position): fold.name for fold in folds for position in fold.held_out}
     value = liveness_value(values.steps(values.methods[0]).astype(np.float64), discount)
+    if folds[0].is_own:
+        parts = _own_parts(rollouts, config)
+    else:
+        fold_of = {int(position): fold.name for fold in folds for position in fold.held_out}
+        parts = [[fold_of.get(position, "") for position in range(len(rollouts))]]
+        value = value.mean(axis=0, keepdims=True)
     return choose_hindsight(
-        value.mean(axis=0),
+        value,
         rollouts.endings,
         discount,
         features=rollouts.features,
         tasks=values.episode_tasks,
-        folds=[fold_of.get(position, "") for position in range(len(rollouts))],
-        given=given,
+        folds=parts,
+        given=config.hindsight,
     )
+
+
+def _own_parts(rollouts: Rollouts, config: EvaluationConfig) -> list[list[str]]:
+    """For each seed the fold of the first method's own that held an episode out."""
+    from goalward.training.frames.training_frames import planning_frames
+    from goalward.training.methods.efforts import numbers_of
+    from goalward.values.fit import asked_runs
+
+    frames = planning_frames(rollouts)
+    numbers = numbers_of(config).for_horizon(frames.horizon, frames.num_frames)
+    subsets = {OWN_FOLDS_NAME: np.arange(len(rollouts))}
+    asked = asked_runs(
+        frames, config.methods[:1], config.seeds, numbers, subsets=subsets, per_task=config.per_task
+    )
+    parts = [[""] * len(rollouts) for _ in range(config.seeds)]
+    for (_, seed, _, _), runs in asked.answers.items():
+        for run in runs:
+            for position in run.held_out:
+                parts[seed][position] = f"fold {run.fold}"
+    return parts

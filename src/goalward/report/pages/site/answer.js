@@ -123,7 +123,7 @@
 
   // One answer for each way of knowing it (metrics/time_out_answer.py).
   const SAYINGS = {
-    expected: (found) => tile(TWICE, `about ${W.percent(found.more_time.value)}`, expected(found)),
+    expected: (found) => tile(TWICE, `about ${W.percent(found.more_time.value)}`, expected(found), found.condition ? "a hint" : null),
     // No interval: it would claim that the values behind it are right.
     hint: (found) => tile(TWICE, `perhaps ${W.percent(found.more_time.value)}`, [
       note("succeed, each given its own clock again, by values that may be no better than guessing"),
@@ -143,7 +143,7 @@
   function expected(found) {
     return [
       bar(found.more_time, "Success rate with twice the time"),
-      note(`expected to succeed, each episode given its own clock again; ${W.interval(found.more_time)}`),
+      note(`expected to succeed, each episode given its own clock again${found.condition && `, ${found.condition}`}; ${W.interval(found.more_time)}`),
       note(`of those that timed out ${W.percent(found.share.value)}; ${W.interval(found.share)}`),
       verdicts(found),
     ];

@@ -99,7 +99,12 @@ class FrameTables:
         table = read_columns(path, choose)
         if len(table) == 0:
             raise RolloutError(f"{path}: holds no rows")
-        values = {name: _as_array(table.column(name), name, path) for name in table.column_names}
+        # Lists that no row has, actions say, are as good as no column.
+        values = {
+            name: _as_array(column, name, path)
+            for name, column in zip(table.column_names, table.columns, strict=True)
+            if name in required or not _is_empty(column)
+        }
         self._frame_index = values.pop("frame_index")
         episode_index = values.pop("episode_index", None)
         # In 2.x the file's name says which episode it is; the column must not say another.
@@ -122,6 +127,10 @@ class FrameTables:
         return EpisodeTable(len(rows), columns, rows)
 
 
+def _is_empty(column: pa.ChunkedArray) -> bool:
+    return pa.types.is_nested(column.type) and column.null_count == len(column)
+
+
 def _as_array(column: pa.ChunkedArray, name: str, path: Path) -> npt.NDArray[Any]:
     """A column as (rows,) or (rows, size); missing numbers become NaN."""
     try:
@@ -137,18 +146,25 @@ def _as_array(column: pa.ChunkedArray, name: str, path: Path) -> npt.NDArray[Any
             or pa.types.is_fixed_size_list(kind)
         ):
             raise RolloutError(f"{path}: column {name} holds {kind}, not numbers")
-        if whole.null_count:
-            raise RolloutError(f"{path}: column {name} has empty rows")
+        is_there = whole.is_valid().to_numpy(zero_copy_only=False)
+        num_there = int(is_there.sum())
+        if len(whole) and not num_there:
+            raise RolloutError(f"{path}: column {name} has empty rows alone")
         flat = whole.flatten()
         if pa.types.is_nested(flat.type):
             raise RolloutError(f"{path}: column {name} is nested too deeply")
-        if len(whole) == 0 or len(flat) % len(whole):
+        if len(whole) == 0 or len(flat) % num_there:
             raise RolloutError(f"{path}: column {name} has rows of different length")
-        matrix = flat.to_numpy(zero_copy_only=False).reshape(len(whole), -1)
+        matrix = flat.to_numpy(zero_copy_only=False).reshape(num_there, -1)
         if not pa.types.is_fixed_size_list(kind):
-            lengths = np.diff(whole.offsets.to_numpy(zero_copy_only=False))
+            lengths = np.diff(whole.offsets.to_numpy(zero_copy_only=False))[is_there]
             if (lengths != matrix.shape[1]).any():
                 raise RolloutError(f"{path}: column {name} has rows of different length")
+        if num_there < len(whole):
+            # Some episodes may have no action, say; the others do not suffer for it.
+            filled = np.full((len(whole), matrix.shape[1]), np.nan)
+            filled[is_there] = matrix
+            matrix = filled
         # Shape-(1,) features are scalars in 3.0 and lists of one in some 2.x files.
         return matrix[:, 0] if matrix.shape[1] == 1 else matrix
     except (pa.ArrowException, ValueError, TypeError) as error:
