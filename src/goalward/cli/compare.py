@@ -12,7 +12,7 @@ from goalward.cli.console import output_console, say
 from goalward.cli.read_arguments import CommaList
 from goalward.errors import GoalwardError, argument
 
-# Of `--fail-if-worse` alone: a pipeline has to tell it from an error, which is 1, and wrong usage, 2.
+# A pipeline has to tell it from an error, which is 1, and from wrong usage, 2.
 _WORSE_STATUS = 3
 _MOST_TASKS = 12
 _MOST_PAIRS = 15
