@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,14 @@ class EvaluationConfig:
     """How far hindsight values follow the recording (lambda); None: as the data choose, or 0.98."""
 
     def __post_init__(self) -> None:
+        # Before anything is written: a folder whose settings cannot be read is nobody's.
+        for name in ("seeds", "folds", "split_seed", "standard_horizon"):
+            self._take(name, Integral, int, "a whole number")
+        for name in ("test_fraction", "hindsight"):
+            self._take(name, Real, float, "a number")
+        for name, kind, words in (("policy", str, "a text"), ("per_task", bool, "true or false")):
+            if not isinstance(getattr(self, name), kind):
+                raise GoalwardError(f"{argument(name, getattr(self, name))}: must be {words}")
         if not self.methods:
             raise GoalwardError("give at least one method")
         taken = [name for name in self.scores if name in self.methods]
@@ -66,6 +75,8 @@ class EvaluationConfig:
             raise GoalwardError(f"{argument('seeds', self.seeds)}: must be at least 1")
         if self.folds < 0:
             raise GoalwardError(f"{argument('folds', self.folds)}: must be at least 0")
+        if self.split_seed < 0:
+            raise GoalwardError(f"{argument('split_seed', self.split_seed)}: must be at least 0")
         if not 0 < self.test_fraction < 1:
             given = argument("test_fraction", self.test_fraction)
             raise GoalwardError(f"{given}: must lie between 0 and 1")
@@ -75,6 +86,15 @@ class EvaluationConfig:
         if self.hindsight is not None and not 0 <= self.hindsight <= 1:
             given = argument("hindsight", self.hindsight)
             raise GoalwardError(f"{given}: must lie between 0 and 1")
+
+    def _take(self, name: str, kind: type, plain: type, words: str) -> None:
+        """A field as a plain number, which NumPy's are not; what is none is an error."""
+        value = getattr(self, name)
+        if value is None and type(self).__dataclass_fields__[name].default is None:
+            return
+        if isinstance(value, bool) or not isinstance(value, kind):
+            raise GoalwardError(f"{argument(name, value)}: must be {words}")
+        object.__setattr__(self, name, plain(value))
 
 
 def toml_text(content: Mapping[str, Any]) -> str:

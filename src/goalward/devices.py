@@ -1,5 +1,7 @@
 """Which device computes."""
 
+from contextlib import AbstractContextManager, nullcontext
+
 import torch
 
 from goalward.errors import GoalwardError
@@ -15,7 +17,20 @@ def chosen_device(device: torch.device | str | None) -> torch.device:
         raise GoalwardError(f"no device {device!r}: cpu, cuda, cuda:1, ...") from error
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise GoalwardError("there is no CUDA device here, or torch was built without CUDA")
+    if chosen.type == "cuda" and (chosen.index or 0) >= torch.cuda.device_count():
+        raise GoalwardError(
+            f"no device {device!r}: there are {torch.cuda.device_count()} CUDA devices here, "
+            "numbered from 0"
+        )
     return chosen
+
+
+def on_device(device: torch.device) -> AbstractContextManager[object]:
+    """Inside, streams, graphs and kernels in Triton are of this device, as its tensors are.
+
+    CUDA makes them on the device that is current, which is the first unless somebody says.
+    """
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 def device_in_words(device: torch.device) -> str:

@@ -142,7 +142,7 @@ def test_names_from_files_are_shown_as_they_are(tmp_path, capsys):
     [
         (["{tmp}/none.csv"], "cannot be read"),
         (["{tmp}/a.csv"], "wanted two policies or more"),
-        (["{tmp}/a.csv", "{tmp}/b.csv", "--level", "95"], "level must be at least 0.5"),
+        (["{tmp}/a.csv", "{tmp}/b.csv", "--level", "95"], "level.95.0: must be at least 0.5"),
         (["{tmp}/a.csv", "{tmp}/b.csv", "--paired"], "no initial state is shared"),
         (["{tmp}/a.csv", "{tmp}/b.csv", "--pair-by", "pose"], "no column pose to pair by"),
         (["{tmp}/a.csv", "{tmp}/b.csv", "--out", "/proc/x"], "cannot be written"),

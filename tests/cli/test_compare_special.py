@@ -39,11 +39,11 @@ def test_a_worse_policy_fails_a_pipeline(tmp_path, capsys):
         write_policy(tmp_path / "new.csv", 40, 80),
     )
     code, said = status(capsys, "--fail-if-worse", old, new)
-    assert code == 1
+    assert code == 3
     assert "new is worse than old" in said.err
     assert "old is better than new" in said.out
     code, said = status(capsys, "--fail-if-worse", old, new, "--json")
-    assert code == 1
+    assert code == 3
     assert json.loads(said.out)["pairs"][0]["better"] == "old"
 
 
@@ -60,7 +60,7 @@ def test_a_better_one_and_one_that_cannot_be_told_pass(tmp_path, capsys):
 def test_a_checkpoint_that_is_worse_than_the_one_before_fails(tmp_path, capsys):
     paths = [write_policy(tmp_path / f"s{k}.csv", x, 80) for k, x in ((1, 20), (2, 70), (3, 30))]
     code, said = status(capsys, *paths, "--ordered", "--fail-if-worse")
-    assert code == 1
+    assert code == 3
     assert "s3 is worse than s2" in said.err
     assert "s2 is worse" not in said.err
     words(capsys, *paths[:2], "--ordered", "--fail-if-worse")
@@ -71,7 +71,7 @@ def test_worse_scores_fail_where_nothing_else_is_known(tmp_path, capsys):
         scores = [(low + 7 * i % 40) / 100 for i in range(30)]
         (tmp_path / f"{name}.csv").write_text("\n".join(["score", *map(str, scores)]))
     code, said = status(capsys, "--fail-if-worse", tmp_path / "old.csv", tmp_path / "new.csv")
-    assert code == 1
+    assert code == 3
     assert said.out.splitlines()[2].startswith("By scores, old is better than new")
 
 

@@ -1,5 +1,7 @@
 """A run on the hub and back: what is sent is what `to` writes, and it judges new episodes."""
 
+import shutil
+
 import numpy as np
 import pytest
 import yaml
@@ -105,6 +107,21 @@ def test_what_people_noted_and_pictures_of_rooms_stay_at_home(run, tmp_path):
     sent = files_under(tmp_path)
     assert not [name for name in sent if name.endswith(("notes.json", ".mp4", ".webm"))]
     assert not [name for name, content in sent.items() if b"Anna dropped it" in content]
+
+
+def test_what_else_lies_in_the_folder_of_a_run_stays_at_home(run, tmp_path):
+    """A folder of results is a place to put things: videos, logs of trackers, keys."""
+    folder = tmp_path / "run"
+    shutil.copytree(run.folder.path, folder)
+    (folder / "robot.mp4").write_bytes(b"video")
+    (folder / "wandb").mkdir()
+    (folder / "wandb" / "log.txt").write_text("text")
+    (folder / "networks" / ".token").write_text("text")
+    push(run, NAME, to=tmp_path / "alone", report=False)
+    # Into itself too, twice: what is there already is no part of the run.
+    for _ in range(2):
+        push(folder, NAME, to=folder / "parcel", report=False)
+    assert files_under(folder / "parcel").keys() == files_under(tmp_path / "alone").keys()
 
 
 def test_a_name_that_is_taken_is_refused_and_replaced_when_asked(run, hub):

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from goalward.checksums import DamagedFile
+from goalward.embeddings.learned_frames import read_learned_frames, write_learned_frames
 from goalward.metrics.familiarity import familiarity, learned_frames
 
 LENGTH = 20
@@ -63,3 +65,15 @@ def test_a_few_learned_episodes_call_none_far():
     assert not few.can_tell
     assert few.far == ()
     assert found(episodes(2, seed=1, shift=9.0), episodes(19, seed=0)).can_tell
+
+
+def test_a_sample_of_frames_that_is_cut_is_damaged(tmp_path):
+    path = tmp_path / "learned_frames.npz"
+    sample = learned_frames(*episodes(5, seed=0))
+    write_learned_frames(sample, path)
+    np.testing.assert_array_equal(read_learned_frames(path).rows, sample.rows)
+    whole = path.read_bytes()
+    for length in range(0, len(whole) - 1, 97):
+        path.write_bytes(whole[:length])
+        with pytest.raises(DamagedFile, match="it holds no frames that were learned from"):
+            read_learned_frames(path)

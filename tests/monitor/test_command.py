@@ -85,6 +85,9 @@ def test_videos(folder, tmp_path, capsys):
     np.savetxt(tmp_path / "short.csv", episode.proprioception[:3], delimiter=",")
     with pytest.raises(GoalwardError, match=r"short.csv: has shape \(3, 2\), the videos have 1"):
         monitor_command(folder, video=tuple(paths), state=tmp_path / "short.csv")
+    np.savez(tmp_path / "several.npz", a=episode.proprioception)
+    with pytest.raises(GoalwardError, match=r"several.npz: cannot be read as rows of numbers"):
+        monitor_command(folder, video=tuple(paths), state=tmp_path / "several.npz")
 
 
 @pytest.mark.parametrize(

@@ -68,3 +68,11 @@ def test_options_work_on_cuda(options):
     for cuda, cpu in zip(*both("liveness", **options), strict=True):
         assert np.isfinite(cuda).all()
         assert np.abs(cuda - cpu).mean() < TOLERANCE
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="there are no two CUDA devices here")
+def test_the_second_card_learns_what_the_first_does():
+    rollouts = make_rollouts()
+    first, second = (fitted(rollouts, "liveness", f"cuda:{card}") for card in (0, 1))
+    values = [one.predict(rollouts).raw_values("liveness") for one in (first, second)]
+    np.testing.assert_allclose(*values, atol=1e-6)

@@ -7,6 +7,7 @@ import sys
 def main() -> None:
     """Run the command line; the exit status is 0, 1 (an error, explained) or 2 (wrong usage).
 
+    Also 3 where `goalward compare --fail-if-worse` finds it worse.
     Or, as shells count, 130 after Ctrl-C, 143 after SIGTERM, 141 if nobody reads the output.
     """
     try:

@@ -49,7 +49,7 @@ def audit_command(
     against
         Another data set, whose episodes should not be among these.
     data
-        Where the rollouts of the run lie, if they have moved.
+        Where the rollouts lie now, if they have moved.
     out
         The folder for audit.json, audit.csv, audit.md, labels.csv and sheet.png. Default: audit in
         the run's folder; of a data set nothing is written.

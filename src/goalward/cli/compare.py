@@ -12,6 +12,8 @@ from goalward.cli.console import output_console, say
 from goalward.cli.read_arguments import CommaList
 from goalward.errors import GoalwardError, argument
 
+# A pipeline has to tell it from an error, which is 1, and from wrong usage, 2.
+_WORSE_STATUS = 3
 _MOST_TASKS = 12
 _MOST_PAIRS = 15
 _MOST_POLICIES = 6
@@ -61,7 +63,7 @@ def compare_command(
     # a column per policy, a row per initial state
     goalward compare wide.csv --columns old,new
     goalward compare step_*.csv --ordered  # checkpoints: the trend, the best ones
-    # in a pipeline: exit status 1 if worse
+    # in a pipeline: exit status 3 if worse
     goalward compare --fail-if-worse old.csv new.csv
     goalward compare votes.csv  # preferences: columns policy_a, policy_b, winner
     goalward compare runs/a runs/b runs/c --level 0.99 --json  # for machines
@@ -93,7 +95,7 @@ def compare_command(
         Say also how likely each policy is better than each other, and draw what to believe of
         their rates.
     fail_if_worse
-        Exit with status 1 if the second policy is worse than the first; with --ordered, if a
+        Exit with status 3 if the second policy is worse than the first; with --ordered, if a
         checkpoint is worse than the one before it. What cannot be told is no failure.
     all_tasks
         Print all tasks, not only the twelve that tell most.
@@ -153,7 +155,7 @@ def compare_command(
     for one in worse:
         say(f"{one.after} is worse than {one.before}")
     if worse:
-        sys.exit(1)
+        sys.exit(_WORSE_STATUS)
 
 
 def _rank(tables: tuple[Path, ...], level: float, json_output: bool, out: Path | None) -> None:

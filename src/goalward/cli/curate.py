@@ -69,7 +69,7 @@ def curate_command(
     method
         Whose values judge. Default: the first of the run.
     data
-        Where the rollouts lie, if they have moved.
+        Where the rollouts lie now, if they have moved.
     out
         The folder for the files. Default: curation in the run's folder.
     anyway

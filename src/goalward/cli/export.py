@@ -83,7 +83,7 @@ def export_command(
     episodes
         Only these, separated by commas.
     data
-        Where the rollouts are, if not where they were.
+        Where the rollouts lie now, if they have moved.
     in_place
         Write into the data set itself.
     scale

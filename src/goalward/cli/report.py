@@ -39,7 +39,7 @@ def report_command(
     others
         More of them, in the order in which they are to be shown.
     data
-        Where the rollouts are, of one run. Default: where they were when the run was made.
+        Where the rollouts lie now, if they have moved. Of one run only.
     out
         The folder of the report. Default: report in the folder of the run; of several runs,
         runs_report here.

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from goalward.checksums import damage_explained
 from goalward.cli.console import error_console, say
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, command_line
 from goalward.run_folder import RunFolder
 from goalward.stops import Stopped
 
@@ -51,7 +51,7 @@ def view_command(
     from goalward.report.pages.serving import PageServer
 
     folder = report_folder(run)
-    with damage_explained(f"`goalward report {run}` writes it again"):
+    with damage_explained(f"`{command_line('report', run)}` writes it again"):
         check_scripts(folder)
     with PageServer(folder, port, notes=notes_file(folder)) as server:
         print(server.url, flush=True)
@@ -77,11 +77,11 @@ def report_folder(run: Path) -> Path:
         if (folder / "index.html").is_file():
             return folder
     if names.values.is_file() and names.episodes.is_file():
-        raise GoalwardError(f"{run}: has no report yet; `goalward report {run}` writes it")
+        raise GoalwardError(f"{run}: has no report yet; `{command_line('report', run)}` writes it")
     if names.config.is_file():
         raise GoalwardError(
             f"{run}: is not finished; run its `goalward evaluate` again to the end, then "
-            f"`goalward report {run}`"
+            f"`{command_line('report', run)}`"
         )
     raise GoalwardError(f"{run}: holds no report, nor is it a folder of `goalward evaluate`")
 

@@ -21,7 +21,7 @@ from goalward.executors.choice import LOCAL, Workers
 from goalward.executors.shard import Shard
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode
-from goalward.rollouts.findings import LeftOut
+from goalward.rollouts.findings import LeftOut, check_read
 from goalward.rollouts.thinning import (
     filled_between,
     frames_looked_at,
@@ -72,6 +72,7 @@ def embed(
     Where there are several tasks and the encoder can read, their texts become vectors too
     (`task_vectors`).
     """
+    check_read(rollouts, "embed")
     started = time.monotonic()
     if n_obs_steps < 1:
         raise GoalwardError(f"{argument('n_obs_steps', n_obs_steps)}: must be at least 1")

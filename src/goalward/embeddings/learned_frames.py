@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -89,8 +90,8 @@ def write_learned_frames(learned: LearnedFrames, path: Path) -> None:
 def read_learned_frames(path: Path) -> LearnedFrames:
     """What was written; whether it was changed since, the checksums beside it say."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in _ARRAYS}
-    except (OSError, ValueError, LookupError) as error:
+    except (OSError, ValueError, LookupError, EOFError, BadZipFile, NotImplementedError) as error:
         raise DamagedFile(path, f"it holds no frames that were learned from: {error}") from error
     return LearnedFrames(**{**arrays, "num_episodes": int(arrays["num_episodes"])})

@@ -28,7 +28,7 @@ from goalward.monitor.band import DEFAULT_LEVEL, check_level
 from goalward.progress import progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import is_embedded
-from goalward.runs.folder.stored import open_run
+from goalward.runs.folder.stored import as_run
 from goalward.runs.run import Run
 
 # What an advantage looks at, where nobody says how many steps ahead.
@@ -88,7 +88,7 @@ def export(
     # What is left in a run is of its values: nobody may be making others meanwhile.
     is_inside = out is None and not in_place and folder.is_dir()
     with alone_in(folder) if is_inside else nullcontext():
-        run = run if isinstance(run, Run) else open_run(run)
+        run = as_run(run)
         if method is not None:
             run.values.steps(method)
         trusted = run.trust.grade.is_usable

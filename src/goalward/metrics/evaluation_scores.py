@@ -76,6 +76,12 @@ class EvaluationScores:
     tasks: TaskAnswers | None = None
     """The same by task; none where all episodes attempt one."""
 
+    def __repr__(self) -> str:
+        methods = ", ".join(self.methods)
+        return (
+            f"EvaluationScores({methods}; seeds: {self.num_seeds}, held out: {self.num_held_out})"
+        )
+
 
 def usual_steps(endings: Endings) -> int:
     """The standard horizon where none is given: steps in which nine of ten successes were done.

@@ -93,7 +93,7 @@ def _states(settings: MonitorSettings, path: Path | None, num_frames: int) -> An
         if path.suffix == ".csv":
             rows = np.loadtxt(path, delimiter=",", ndmin=2, dtype=np.float32)
         else:
-            rows = np.load(path, allow_pickle=False)
+            rows = np.lib.format.open_memmap(path, mode="r")
     except (OSError, ValueError, EOFError) as error:
         raise GoalwardError(f"{path}: cannot be read as rows of numbers ({error})") from error
     if rows.ndim != 2 or len(rows) != num_frames:

@@ -12,11 +12,13 @@ from goalward.report.words.summary import summary
 from goalward.report.words.tables import score_table, write_table
 from goalward.report.words.tasks import TABLE_NAME, task_csv, task_table
 from goalward.report.words.truth_table import chance_table, truth_csv, value_table
+from goalward.runs.folder.stored import as_run
 from goalward.runs.run import Run
 
 
-def write_summary(run: Run) -> list[Path]:
+def write_summary(run: Run | str | Path) -> list[Path]:
     """Write summary.md, tables/ and figures/ of a run, and name what was written."""
+    run = as_run(run)
     folder, scores, truth = run.folder, run.scores, run.truth
     write_text(folder.summary, summary(run))
     written = [folder.summary]

@@ -111,10 +111,11 @@ class Rollouts(Sequence[Episode]):
         counts = ", ".join(f"{int((self.outcomes == o).sum())} {o}" for o in Outcome)
         return f"Rollouts({counted(self)}: {counts}; {self.num_frames} frames)"
 
-    def episode(self, episode_id: str) -> Episode:
-        """The episode with this id."""
+    def episode(self, episode_id: str | int) -> Episode:
+        """The episode with this id, which is a text; a number stands for its digits."""
+        wanted = str(episode_id)
         for episode in self:
-            if episode.id == episode_id:
+            if episode.id == wanted:
                 return episode
         raise RolloutError(f"no episode {episode_id} among {len(self)}")
 

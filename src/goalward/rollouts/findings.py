@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from goalward.errors import RolloutError
+from goalward.errors import GoalwardError, RolloutError
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,15 @@ def counted(names: Sequence[object], what: str = "episode") -> str:
     ('1 episode', '2 episodes')
     """
     return f"{len(names)} {what}" + ("" if len(names) == 1 else "s")
+
+
+def check_read(rollouts: object, function: str) -> None:
+    """A path where rollouts are wanted: a function that reads none says who does."""
+    if isinstance(rollouts, str | Path):
+        raise GoalwardError(
+            f"goalward.{function} takes rollouts, not their path: "
+            f"goalward.read({str(rollouts)!r}) reads them"
+        )
 
 
 def some_of(names: Sequence[str], most: int = 5) -> str:

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from goalward.rollouts.findings import counted
 from goalward.targets.liveness import steps_to_goal
 from goalward.values.table import ValueTable
 
@@ -30,6 +31,10 @@ class Curves:
     by_seed: FloatArray
     hindsight_by_seed: FloatArray
     discount: float
+
+    def __repr__(self) -> str:
+        seeds = counted(self.by_seed, "seed")
+        return f"Curves({self.method}; {seeds}, {self.by_seed.shape[1]} frames)"
 
     def part(self, frames: slice) -> "Curves":
         """Some of the frames."""

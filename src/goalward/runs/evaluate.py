@@ -67,7 +67,7 @@ def evaluate(
     split_seed: int = 0,
     standard_horizon: int | None = None,
     hindsight: float | None = None,
-    scores: Mapping[str, str | Path] | Sequence[str | Path] = (),
+    scores: str | Path | Mapping[str, str | Path] | Sequence[str | Path] = (),
     values: Run | str | Path | None = None,
     policy: str | None = None,
     truth: FrameTruth | str | Path | None = None,

@@ -182,20 +182,21 @@ class Run:
 
     # ---- its episodes ------------------------------------------------------------------------
 
-    def position(self, episode_id: str) -> int:
+    def position(self, episode_id: str | int) -> int:
         """Where an episode stands; an unknown id is an error that names some that exist."""
-        if episode_id not in self._position_of:
+        if str(episode_id) not in self._position_of:
             raise GoalwardError(
                 f"{self.folder.path}: no episode {episode_id}; there are: "
                 f"{some_of([episode.id for episode in self.episodes])}"
             )
-        return self._position_of[episode_id]
+        return self._position_of[str(episode_id)]
 
     @cached_property
     def _position_of(self) -> dict[str, int]:
         return {episode.id: position for position, episode in enumerate(self.episodes)}
 
-    def episode(self, episode_id: str) -> RunEpisode:
+    def episode(self, episode_id: str | int) -> RunEpisode:
+        """The episode with this id, which is a text; a number stands for its digits."""
         return self.episodes[self.position(episode_id)]
 
     def episode_table(

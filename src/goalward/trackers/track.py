@@ -6,9 +6,11 @@
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from goalward.errors import GoalwardError, argument
+from goalward.runs.folder.stored import as_run
 from goalward.runs.run import Run
 from goalward.trackers.names import TRACKERS
 from goalward.trackers.tracked import Curve, Tracked, tracked_run
@@ -16,14 +18,14 @@ from goalward.trackers.tracked import Curve, Tracked, tracked_run
 PROJECT = "goalward"
 
 
-def track(run: Run | Tracked, tracker: str, *, project: str = PROJECT) -> None:
+def track(run: Run | Tracked | str | Path, tracker: str, *, project: str = PROJECT) -> None:
     """Tell a tracker the settings, scores, training curves and figures of a run, and its report.
 
     What the tracker does with them is its own affair: WANDB_MODE=offline keeps all of it on disk,
     trackio does so by itself.
     """
     module = import_tracker(tracker)
-    told = tracked_run(run) if isinstance(run, Run) else run
+    told = run if isinstance(run, Tracked) else tracked_run(as_run(run))
     _TRACKERS[tracker](module, told, project)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from goalward.devices import chosen_device
+from goalward.devices import chosen_device, on_device
 from goalward.stops import stops_held_back
 from goalward.training.frames.blocks import Blocks, frames_per_block
 from goalward.training.frames.lens import Sight
@@ -95,13 +95,14 @@ def train(
             if frames_per_block(seen.frames, group, own) < frames.num_frames:
                 blocks = Blocks(seen.frames, group, anchors, own, chosen, dtype, num_codes)
                 _log.info("in %d blocks: all frames take more than block_mb", blocks.num_blocks)
-                with closing(blocks):
+                with closing(blocks), on_device(chosen):
                     nets = _train_group(blocks, index, checkpoint, reporter)
             else:
                 problem = problem_of(
                     seen.frames, seen.rows, list(group), anchors, own, dtype, num_codes
                 )
-                nets = _train_group(problem, index, checkpoint, reporter)
+                with on_device(chosen):
+                    nets = _train_group(problem, index, checkpoint, reporter)
             nets = replace(nets, runs=group, lens=seen.lens, fingerprint=origin)
             if checkpoint:
                 checkpoint.finish(index, nets)

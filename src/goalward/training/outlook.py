@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 
 from goalward import spilled
-from goalward.devices import chosen_device
+from goalward.devices import chosen_device, on_device
 from goalward.rollouts.endings import Endings
 from goalward.training.fit import batch_trainer
 from goalward.training.frames.blocks import frames_at_once
@@ -160,7 +160,7 @@ class _Sample:
         state = initial_state(problem)
         shape = NetShape(problem.rows.size, problem.output_size, own.width, own.num_layers)
         parameters = sum(num_in * num_out + 3 * num_out for num_in, num_out in shape.layer_sizes())
-        with side_by_side(self.device) as each:
+        with on_device(self.device), side_by_side(self.device) as each:
             advance = batch_trainer(problem, state, each)
             for _ in range(min(own.num_batches, _FEWEST_STEPS)):
                 advance()

@@ -13,6 +13,7 @@ import pyarrow as pa
 from goalward.columns import Column, names
 from goalward.errors import GoalwardError
 from goalward.parquet_files import read_parquet, write_parquet
+from goalward.rollouts.findings import counted
 from goalward.values.table import EPISODE, FRAME, METHOD, TASK, text_column
 
 FloatArray = npt.NDArray[np.float64]
@@ -101,6 +102,12 @@ class ChanceTable:
     within: npt.NDArray[np.float32]
     at_end: npt.NDArray[np.float32]
     moved_by: tuple[float, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"ChanceTable({', '.join(self.methods)}; {counted(self.episode_ids)}, "
+            f"{self.within.shape[1]} frames, up to {self.num_steps[-1]} steps)"
+        )
 
     def __post_init__(self) -> None:
         points = len(self.num_steps)

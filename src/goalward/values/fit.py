@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import LOCAL, Workers
 from goalward.locks import alone_in
 from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.findings import check_read
 from goalward.training.fit import learn_after, train
 from goalward.training.fit_pieces import train_on
 from goalward.training.frames.task_codes import TaskCodes, task_codes
@@ -70,12 +72,13 @@ def fit(
     >>> fitted.predict(rollouts).mean("liveness-nb").shape
     (160,)
     """
+    check_read(rollouts, "fit")
     workers = Workers(on, num_workers)
     asked = (methods,) if isinstance(methods, str | Method) else methods
     given = [find_method(method) for method in asked]
     known = known_methods(given)
     chosen_methods = tuple(known[name] for name in dict.fromkeys(method.name for method in given))
-    chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
+    chosen_seeds = _chosen_seeds(seeds)
     if not chosen_methods or not chosen_seeds:
         raise GoalwardError("give at least one method and one seed")
     frames = training_frames(rollouts)
@@ -115,6 +118,17 @@ def fit(
     for method, runs in asked_for.together:
         nets = learn_after(method, runs, frames, nets, numbers, device)
     return Fitted(numbers, chosen_methods, asked_for.answers, tuple(nets), rollouts.feature_layout)
+
+
+def _chosen_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    """The first so many, or those that are named."""
+    try:
+        if isinstance(seeds, Sequence | np.ndarray):
+            return tuple(index(seed) for seed in seeds)
+        return tuple(range(index(seeds)))
+    except TypeError:
+        given = argument("seeds", seeds)
+        raise GoalwardError(f"{given}: say how many, or name them by whole numbers") from None
 
 
 @dataclass(frozen=True, eq=False)

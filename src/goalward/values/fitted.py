@@ -11,6 +11,7 @@ import torch
 from goalward.devices import chosen_device
 from goalward.errors import GoalwardError
 from goalward.rollouts.dataset import Rollouts
+from goalward.rollouts.findings import counted
 from goalward.training.frames.training_frames import TrainingFrames, training_frames
 from goalward.training.methods.hyperparameters import Hyperparameters
 from goalward.training.methods.table import Method
@@ -44,6 +45,11 @@ class Fitted:
     answers: Mapping[Question, tuple[NetRun, ...]]
     nets: tuple[Nets, ...]
     feature_layout: str = ""
+
+    def __repr__(self) -> str:
+        networks = sum(len(nets.runs) for nets in self.nets)
+        seeds = counted(self.seeds, "seed")
+        return f"Fitted({', '.join(self.methods)}; {seeds}, networks: {networks})"
 
     @property
     def methods(self) -> tuple[str, ...]:

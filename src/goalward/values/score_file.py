@@ -44,12 +44,16 @@ class GivenScores:
     score: FloatArray
 
 
-def named_files(scores: Mapping[str, str | Path] | Sequence[str | Path]) -> dict[str, str]:
+def named_files(
+    scores: str | Path | Mapping[str, str | Path] | Sequence[str | Path],
+) -> dict[str, str]:
     """Name -> path; a path without a name goes by that of its file.
 
     >>> named_files(["sarm=out/progress.parquet", "robometer.parquet"])
     {'sarm': 'out/progress.parquet', 'robometer': 'robometer.parquet'}
     """
+    if isinstance(scores, str | Path):
+        scores = [scores]
     if isinstance(scores, Mapping):
         pairs = [(name, str(path)) for name, path in scores.items()]
     else:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from goalward.columns import Column, names
 from goalward.errors import GoalwardError
 from goalward.parquet_files import read_parquet, write_parquet
+from goalward.rollouts.findings import counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -68,6 +69,12 @@ class ValueTable:
     value: npt.NDArray[np.float64] | None = None
     hindsight_value: npt.NDArray[np.float64] | None = None
     interpolated: npt.NDArray[np.bool_] | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"ValueTable({', '.join(self.methods)}; {counted(self.seeds, 'seed')}, "
+            f"{counted(self.episode_ids)}, {self.num_frames} frames)"
+        )
 
     @property
     def num_frames(self) -> int:

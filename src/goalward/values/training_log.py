@@ -86,6 +86,9 @@ class TrainingLog:
 
     curves: tuple[LossCurve, ...]
 
+    def __repr__(self) -> str:
+        return f"TrainingLog(networks: {len(self.curves)}; stages: {', '.join(self.stages)})"
+
     @property
     def stages(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(curve.stage for curve in self.curves))

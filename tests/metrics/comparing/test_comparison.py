@@ -207,7 +207,7 @@ def test_the_lowest_level_is_one_half(tmp_path):
 
 @pytest.mark.parametrize("level", [0.05, 1.0, 95])
 def test_levels_that_make_no_sense(tmp_path, level):
-    with pytest.raises(GoalwardError, match="level must be at least 0.5 and below 1"):
+    with pytest.raises(GoalwardError, match="^level=.*: must be at least 0.5 and below 1"):
         compared(tmp_path, outcome_rows("a", 5, 10), outcome_rows("b", 5, 10), level=level)
 
 

@@ -1,7 +1,8 @@
 """The page of a comparison: what it says, and two runs' episodes side by side."""
 
 import re
-from html import unescape
+import shlex
+from html import escape, unescape
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
@@ -80,10 +81,12 @@ def test_runs_without_starts_show_episodes_of_one_task(tmp_path, page):
 
 
 def test_runs_without_a_report_say_how_to_write_one(tmp_path, page):
-    first, second = run_of(tmp_path / "a", {0}, "old"), run_of(tmp_path / "b", {1}, "new")
+    first = run_of(tmp_path / "a", {0}, "old")
+    second = run_of(tmp_path / "b & c", {1}, "new")
     (second / "report" / "index.html").unlink()
     text = page(first, second)
-    assert f"goalward report {second}" in text
+    # As a shell takes it, and as a page shows it.
+    assert f"goalward report {escape(shlex.quote(str(second)))}<" in text
     assert "beside.html" not in text
 
 

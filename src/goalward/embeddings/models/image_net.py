@@ -150,7 +150,9 @@ class TorchRunner:
             on_host = torch.empty(vectors.shape, pin_memory=True)
             on_host.copy_(vectors, non_blocking=True)
         arrived = torch.cuda.Event()
-        arrived.record()
+        # Of the device that copies: the current one may be another, whose stream knows nothing of
+        # it, and the vectors would be taken before they are there.
+        arrived.record(torch.cuda.current_stream(self._device))
 
         def result() -> Vectors:
             arrived.synchronize()

@@ -23,7 +23,7 @@ from goalward.files import check_folder
 from goalward.locks import alone_in
 from goalward.metrics.trust import Grade, trust_words
 from goalward.rollouts.episode import Outcome
-from goalward.runs.folder.stored import open_run
+from goalward.runs.folder.stored import as_run
 from goalward.runs.run import Run
 
 DEFAULT_RULES = ("not-success", "after-goal", "setbacks", "stalls")
@@ -33,9 +33,9 @@ _JUDGED = ("setbacks", "stalls", "no-return")
 def curate(
     run: Run | str | Path,
     *,
-    drop: Sequence[str] | None = None,
+    drop: str | Sequence[str] | None = None,
     weigh: str | None = None,
-    keep: Sequence[str] = (),
+    keep: str | Sequence[str | int] = (),
     method: str | None = None,
     data: str | Path | None = None,
     out: str | Path | None = None,
@@ -43,18 +43,20 @@ def curate(
 ) -> Curation:
     """Say which frames to learn from next, by stated rules, and write it as lists and weights.
 
-    `drop` are names of `RULES`, by default `DEFAULT_RULES`; an empty list drops nothing. `weigh`:
-    "equal" counts all that is kept alike, "advantage" frames that gained ground more (hindsight
-    value less value); the default is "advantage", or "equal" where rules are named. `keep` are
-    ids of episodes that no rule touches. `method` is whose values judge, the run's first one
-    unless named. Files go to `curation` in the run's folder, or to `out`; of a LeRobot data set,
-    which lies in `data` if it has moved, they have its `index`. Values that the run itself does
-    not trust decide nothing unless `anyway` is given.
+    `drop` are names of `RULES`, or one; by default `DEFAULT_RULES`, and an empty list drops
+    nothing. `weigh`: "equal" counts all that is kept alike, "advantage" frames that gained ground
+    more (hindsight value less value); the default is "advantage", or "equal" where rules are named.
+    `keep` are ids of episodes that no rule touches. `method` is whose values judge, the run's first
+    one unless named. Files go to `curation` in the run's folder, or to `out`; of a LeRobot data
+    set, which lies in `data` if it has moved, they have its `index`. Values that the run itself
+    does not trust decide nothing unless `anyway` is given.
     """
     if weigh is None:
         # Rules by name may ask for no values; then nothing else should.
         weigh = "advantage" if drop is None else "equal"
-    rules = named_rules(tuple(DEFAULT_RULES if drop is None else drop))
+    named = DEFAULT_RULES if drop is None else drop
+    rules = named_rules((named,) if isinstance(named, str) else tuple(named))
+    kept = (keep,) if isinstance(keep, str) else keep
     if weigh not in WEIGHINGS:
         raise GoalwardError(
             f"{argument('weigh')}: frames are weighed by {' or '.join(WEIGHINGS)}, not by {weigh!r}"
@@ -62,7 +64,7 @@ def curate(
     folder = run.folder.path if isinstance(run, Run) else Path(run)
     is_inside = out is None and folder.is_dir()
     with alone_in(folder) if is_inside else nullcontext():
-        run = run if isinstance(run, Run) else open_run(run)
+        run = as_run(run)
         method = run.method if method is None else method
         run.values.steps(method)
         judged = weigh == "advantage" or any(name in _JUDGED for name in rules)
@@ -72,7 +74,7 @@ def curate(
                 f"{argument('anyway', True)} goes by them all the same, and rules that ask for no "
                 f"values are {argument('drop')} not-success,after-goal"
             )
-        kept_whole = {run.episodes[run.position(str(one))].id for one in keep}
+        kept_whole = {run.episodes[run.position(one)].id for one in kept}
         stretches = dropped_stretches(run, rules, method)
         stretches = [one for one in stretches if one.episode not in kept_whole]
         found = _curation(run, method, tuple(rules), weigh, stretches, judged)

@@ -77,8 +77,13 @@ class Curation:
     weights: FloatArray
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        rules = ", ".join(self.rules) or "none"
+        return f"Curation({self.num_kept} of {len(self.weights)} frames kept; dropped by: {rules})"
+
     @property
     def num_kept(self) -> int:
+        """Frames that are kept."""
         return int((self.weights > 0).sum())
 
     def ids(self, *decisions: Decision) -> tuple[str, ...]:

@@ -7,13 +7,12 @@ from pathlib import Path
 from goalward.errors import GoalwardError
 from goalward.exports.hub.card import dataset_card, is_card, model_card
 from goalward.files import write_text
+from goalward.run_folder import RunFolder
 from goalward.runs.folder.stored import open_run
 from goalward.runs.making.values_of_run import check_networks
 from goalward.runs.run import Run
 
 CARD = "README.md"
-# Left at home: what people noted, what can be made again, what other tools were given.
-_STAYS = ("report", "exports", "sheets", "audit", "curation", "notes.json", ".*", "*.lock")
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,10 @@ def write_parcel(
                 f"{there}: is there and is no parcel of ours; choose another folder"
             )
         shutil.rmtree(there, ignore_errors=True)
-    shutil.copytree(run.folder.path, model, ignore=shutil.ignore_patterns(*_STAYS))
+    for file in _files_of(run.folder):
+        copy = model / file.relative_to(run.folder.path)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
     write_text(model / CARD, model_card(run, name, licence=licence, has_report=report))
     values.mkdir(parents=True)
     for file in (run.folder.values, run.folder.chances, run.folder.episodes, run.folder.events):
@@ -46,6 +48,20 @@ def write_parcel(
     if report:
         run.report(model / "report", videos=False)
     return Parcel(model, values)
+
+
+def _files_of(run: RunFolder) -> list[Path]:
+    """What an evaluation makes, and nothing else: whatever lies beside it was not meant to be sent.
+
+    What people noted stays at home, what can be made again and what other tools were given.
+    """
+    files = [
+        *(run.config, run.steps, run.summary, run.scores, run.values, run.chances),
+        *(run.episodes, run.outcomes, run.events, run.training_log),
+    ]
+    for folder in (run.networks, run.tables, run.figures):
+        files += sorted(path for path in folder.glob("*") if not path.name.startswith("."))
+    return [file for file in files if file.is_file()]
 
 
 def _is_parcel(folder: Path) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from goalward.errors import GoalwardError, argument
 from goalward.exports.hub.parcel import Parcel, write_parcel
-from goalward.runs.folder.stored import open_run
+from goalward.runs.folder.stored import as_run
 from goalward.runs.hub import check_hub_name, hub_address, status_of, what_came
 from goalward.runs.run import Run
 
@@ -39,7 +39,7 @@ def push(
     unless `replace`; `private` makes new ones private. The report has no videos: those show rooms.
     `licence` stands on both cards by the hub's name of it, as "apache-2.0" or "cc-by-4.0".
     """
-    run = run if isinstance(run, Run) else open_run(run)
+    run = as_run(run)
     check_hub_name(name)
     check_hub_name(_values_of(name))
     if licence is not None and not _LICENCE.fullmatch(licence):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from goalward.rollouts.episode import Outcome
+from goalward.rollouts.findings import counted
 from goalward.rollouts.twins import Sameness
 
 
@@ -79,6 +80,10 @@ class Audit:
     near_steps: int | None = None
     unchecked: tuple[str, ...] = ()
 
-    def of(self, episode: str) -> tuple[Finding, ...]:
+    def __repr__(self) -> str:
+        findings = counted(self.findings, "finding")
+        return f"Audit({findings} in {counted(self.episodes)})"
+
+    def of(self, episode: str | int) -> tuple[Finding, ...]:
         """The findings about one episode, the surest first."""
-        return tuple(found for found in self.findings if found.episode == episode)
+        return tuple(found for found in self.findings if found.episode == str(episode))

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 from goalward.metrics.comparing import sample_size
 from goalward.metrics.comparing.base import Base, base_of
 from goalward.metrics.comparing.checkpoints import checkpoints_of
@@ -62,17 +62,9 @@ def compare(
     better than each other.
     """
     check_level(level)
-    if budget is not None and not 1 <= budget <= sample_size.MOST_ROLLOUTS:
-        raise GoalwardError(
-            f"budget must be from 1 to {sample_size.MOST_ROLLOUTS:,} rollouts of each policy, got "
-            f"{budget}"
-        )
-    if budget is not None and table.scores_only:
-        raise GoalwardError(
-            "budget: wanted a column success or outcome; scores alone are watched without a known "
-            "end"
-        )
     notes = list(table.notes)
+    if budget is not None:
+        _check_budget(budget, table, notes)
     starts = starts_of(table)
     by_start = decide_pairing(table, starts, paired, notes)
     base = base_of(table, starts, by_start, notes)
@@ -80,7 +72,7 @@ def compare(
     times = None if horizon is None else StepTimes(table, horizon)
     known_order = in_order(table, notes)
     if budget is not None and not known_order:
-        raise GoalwardError(f"budget: {notes[-1]}")
+        raise GoalwardError(f"{argument('budget', budget)}: {notes[-1]}")
     twos = list(combinations(range(len(table.policies)), 2))
     alpha = (1 - level) / len(twos)
     with_scores = all(policy.has_scores for policy in table.policies)
@@ -130,8 +122,25 @@ def compare(
 
 def check_level(level: float) -> None:
     """An error where nobody would want to be so sure."""
-    if not 0.5 <= level < 1:
-        raise GoalwardError(f"level must be at least 0.5 and below 1, got {level:g}")
+    if isinstance(level, str) or not 0.5 <= level < 1:
+        raise GoalwardError(f"{argument('level', level)}: must be at least 0.5 and below 1")
+
+
+def _check_budget(budget: int, table: OutcomeTable, notes: list[str]) -> None:
+    most, given = sample_size.MOST_ROLLOUTS, argument("budget", budget)
+    if not isinstance(budget, int) or not 1 <= budget <= most:
+        raise GoalwardError(f"{given}: must be from 1 to {most:,} rollouts of each policy")
+    if table.scores_only:
+        raise GoalwardError(
+            f"{given}: wanted a column success or outcome; scores alone are watched without a "
+            "known end"
+        )
+    for policy in table.policies:
+        if len(policy.episodes) > budget:
+            notes.append(
+                f"{policy.policy} has {len(policy.episodes)} rollouts and the budget is {budget}: "
+                f"the test looks at the first {budget}, rates and intervals at all"
+            )
 
 
 def _tested(met: Sequence[Met], level: float, on_progress: OnProgress) -> list[PairComparison]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from goalward.errors import GoalwardError
 from goalward.metrics.comparing.sample_size import UntilSettled
 from goalward.metrics.comparing.special_results import (
     Checkpoints,
@@ -13,6 +14,7 @@ from goalward.metrics.comparing.special_results import (
     ScoreComparison,
 )
 from goalward.metrics.uncertainty.equal_rates import EqualRates
+from goalward.rollouts.findings import some_of
 
 
 @dataclass(frozen=True)
@@ -176,8 +178,16 @@ class Comparison:
     predicted: PredictedComparison | None = None
     scores_only: bool = False
 
+    def __repr__(self) -> str:
+        told = ", ".join(
+            f"{one.policy} {100 * one.rate:.0f} % of {one.episodes} ({one.letters})"
+            for one in self.best_first
+        )
+        return f"Comparison({told})"
+
     @property
     def best_first(self) -> list[PolicySummary]:
+        """Policies by their success rate, or by their mean score where nothing else is known."""
         worth = {policy.policy: policy.rate for policy in self.policies}
         if self.scores_only and self.scores is not None:
             worth = {policy.policy: policy.mean for policy in self.scores.policies}
@@ -189,7 +199,13 @@ class Comparison:
         return all(abs(policy.rate - policy.raw_rate) < 1e-12 for policy in self.policies)
 
     def policy(self, name: str) -> PolicySummary:
-        return next(policy for policy in self.policies if policy.policy == name)
+        for policy in self.policies:
+            if policy.policy == name:
+                return policy
+        raise GoalwardError(
+            f"no policy {name!r}; there are: {some_of([p.policy for p in self.policies])}"
+        )
 
     def as_dict(self) -> dict[str, Any]:
+        """All of it as plain dictionaries and lists, as `comparison.json` holds it."""
         return asdict(self)

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
+from goalward.errors import command_line
 from goalward.metrics.comparing.episode_pairs import EpisodePair, EpisodePairs
 from goalward.metrics.comparing.result import Comparison
 from goalward.report.pages import document_page
@@ -107,7 +108,7 @@ def _episodes(
     if missing:
         parts.append(
             "<p>To see episodes, write the reports of the runs first, then compare again: "
-            + ", ".join(f"<code>goalward report {escape(str(path))}</code>" for path in missing)
+            + ", ".join(f"<code>{escape(command_line('report', path))}</code>" for path in missing)
             + ".</p>"
         )
     if reports:

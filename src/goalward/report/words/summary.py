@@ -1,6 +1,7 @@
 """The answer in words: how good the policy is, how sure that is, and what to look at first."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from goalward.looks import EVENT_LOOKS
 from goalward.metrics.scores.card import CardRow
@@ -31,13 +32,14 @@ from goalward.report.words.time_outs import time_out_blocks
 from goalward.report.words.trust import TRUST_TITLE, trust_answer
 from goalward.report.words.truth import truth_paragraphs
 from goalward.rollouts.findings import counted, some_of
+from goalward.runs.folder.stored import as_run
 from goalward.runs.run import Run
 from goalward.values.events import EventKind
 
 
-def summary(run: Run) -> str:
-    """The summary of a run in Markdown."""
-    return markdown(summary_document(run))
+def summary(run: Run | str | Path) -> str:
+    """The summary of a run, or of the one in a folder, in Markdown."""
+    return markdown(summary_document(as_run(run)))
 
 
 def summary_document(run: Run) -> Document:

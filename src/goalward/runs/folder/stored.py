@@ -74,6 +74,11 @@ def open_run(folder: str | Path) -> Run:
         return _open(files)
 
 
+def as_run(run: Run | str | Path) -> Run:
+    """A run as it is, or the one in a folder."""
+    return run if isinstance(run, Run) else open_run(run)
+
+
 def _open(files: RunFolder) -> Run:
     settings = read_settings(files.config, RunSettings)
     _check_finished(files, settings.made_by.command)

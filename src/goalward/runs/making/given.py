@@ -17,7 +17,14 @@ from goalward.metrics.truth import BRANCHES_SUFFIX
 from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import DEMO, is_embedded, located
-from goalward.runs.making.inputs import FEATURE_SUFFIX, embed_input, is_feature_file, read_input
+from goalward.runs.making.inputs import (
+    EMBEDDING_OPTIONS,
+    FEATURE_SUFFIX,
+    READING_OPTIONS,
+    embed_input,
+    is_feature_file,
+    read_input,
+)
 from goalward.runs.settings import RunData
 from goalward.stores.fetching import file_here
 from goalward.stores.place import StoredPath, url_of
@@ -34,6 +41,17 @@ class Given:
 
     reading: dict[str, Any]
     embedding: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        for name, given, known in (
+            ("reading", self.reading, READING_OPTIONS),
+            ("embedding", self.embedding, EMBEDDING_OPTIONS),
+        ):
+            for option in given:
+                if option not in known:
+                    raise GoalwardError(
+                        f"{argument(name)}: no option {option!r}; there are {', '.join(known)}"
+                    )
 
     def read(self, rollouts: Rollouts | str | Path, progress: bool) -> Rollouts:
         if isinstance(rollouts, Rollouts):

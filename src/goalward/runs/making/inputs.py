@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,15 @@ from goalward.training.stored.feature_file import read_features
 
 _log = logging.getLogger("goalward.runs")
 FEATURE_SUFFIX = ".npz"
+# What may be said of reading and embedding: all but what is said here or of the whole evaluation.
+_SAID_HERE = {
+    *("path", "rollouts", "on_progress", "on_fetch", "on_finish"),
+    *("keep_features", "device", "on", "num_workers"),
+}
+READING_OPTIONS = tuple(name for name in signature(read).parameters if name not in _SAID_HERE)
+EMBEDDING_OPTIONS = tuple(
+    name for name in signature(embed).parameters if name not in {*_SAID_HERE, "strict"}
+)
 
 
 def is_feature_file(path: str | Path) -> bool:

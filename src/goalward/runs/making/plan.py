@@ -85,6 +85,9 @@ class Plan:
             "machine with more memory"
         )
 
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
     def tell(self) -> None:
         """The plan to the logger `goalward`, warnings as such."""
         for line in self.lines():

@@ -102,10 +102,20 @@ def test_what_is_open_says_how_it_stands(tmp_path):
 
 def test_budgets_that_make_no_sense(tmp_path):
     for budget in (0, 10_001):
-        with pytest.raises(GoalwardError, match="budget must be from 1 to 10,000 rollouts"):
+        with pytest.raises(GoalwardError, match="must be from 1 to 10,000 rollouts of each"):
             compared(tmp_path, 5, 6, budget)
     (tmp_path / "counts.csv").write_text("policy,successes,rollouts\na,5,10\nb,6,10\n")
     from goalward.metrics.comparing.tables.outcome_file import read_outcomes
 
-    with pytest.raises(GoalwardError, match="budget: counts do not say in which order"):
+    with pytest.raises(GoalwardError, match="^budget=50: counts do not say in which order"):
         compare(read_outcomes([tmp_path / "counts.csv"]), budget=50)
+
+
+def test_rollouts_beyond_the_budget_are_named(tmp_path):
+    """Their rates are told beside a test that does not look at them."""
+    beyond = "and the budget is 10: the test looks at the first 10, rates and intervals at all"
+    notes = compared(tmp_path, 24, 28, 10).notes
+    assert [note for note in notes if beyond in note] == [
+        f"{policy} has 40 rollouts {beyond}" for policy in "ab"
+    ]
+    assert not any("the budget is" in note for note in compared(tmp_path, 24, 28, 40).notes)

@@ -86,9 +86,9 @@ def read_outcomes(
         )
     if len(reading.found) < 2:
         raise GoalwardError(
-            f"{', '.join(map(str, paths))}: wanted two policies or more to compare, found only "
-            f"{', '.join(map(repr, reading.found)) or 'none'}; name one more file, or add a column "
-            "policy"
+            f"{', '.join(map(str, paths)) or 'no tables'}: wanted two policies or more to compare, "
+            f"found only {', '.join(map(repr, reading.found)) or 'none'}; name one more file, or "
+            "add a column policy"
         )
     policies = tuple(
         PolicyOutcomes(
