@@ -88,6 +88,7 @@ def test_workers_are_those_of_a_cluster(data_set):
         embed(goalward.read(data_set), small_encoder(), num_workers=2)
 
 
+@needs_ray
 def test_frames_in_memory_do_not_travel():
     """Turned or thinned they are in memory all the same."""
     for options in ({}, {"every": 3}):

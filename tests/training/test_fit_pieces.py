@@ -173,6 +173,7 @@ def _times(folder):
     return {path: path.stat().st_mtime_ns for path in folder.glob("part-*/nets-*")}
 
 
+@needs_ray
 def test_a_cluster_needs_a_folder(problem):
     with pytest.raises(GoalwardError, match="on='ray' needs a folder that all machines share"):
         fit(rollouts(), "mc", seeds=1, on="ray", **NUMBERS)
