@@ -3,6 +3,7 @@
     python benchmarks/embed.py                          # effnet-lite0 on the CPU, real videos
     python benchmarks/embed.py --encoder siglip2-shape  # a random network of SigLIP2-B's shape
     python benchmarks/embed.py --memory                 # 50,000 frames, memory watched
+    python benchmarks/embed.py --cached 50000           # reading the cache alone
 
 End to end is all of it: read files, decode, resize, encode, write to the cache. The bare encoder
 runs the same network in the same precision and batch size on frames that are decoded and resized
@@ -23,6 +24,7 @@ import numpy as np
 import torch
 
 from goalward.devices import chosen_device
+from goalward.embeddings.cache.encoder_cache import EncoderCache
 from goalward.embeddings.embed import embed
 from goalward.embeddings.embed_report import EmbedReport
 from goalward.embeddings.encoders import Encoder, find_encoder
@@ -202,6 +204,27 @@ def watch_memory(encoder: Encoder, device: str, num_frames: int) -> None:
     )
 
 
+def read_cached(num_frames: int, repeats: int) -> None:
+    """From a cache full of made up vectors, 768 numbers each, to features."""
+    rollouts = made_rollouts(num_frames)
+    encoder = Encoder("made", "tests/made", "0" * 40, "global", lambda _: None)
+    with tempfile.TemporaryDirectory() as folder:
+        store = EncoderCache.of(encoder, folder)
+        random = np.random.default_rng(0)
+        for episode in rollouts:
+            vectors = random.normal(size=(episode.num_frames, 768)).astype(np.float16)
+            store.write(episode.camera("made").fingerprint(), vectors, "float32")
+        for repeat in range(repeats):
+            started, started_cpu = time.perf_counter(), time.process_time()
+            report = end_to_end(rollouts, encoder, "cpu", Path(folder))
+            seconds, cpu_s = time.perf_counter() - started, time.process_time() - started_cpu
+            assert report.num_from_cache == rollouts.num_frames
+            print(
+                f"run {repeat}: {rollouts.num_frames / seconds:,.0f} frames/s from the cache, "
+                f"{rollouts.num_frames / cpu_s:,.0f} per second of processor time"
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--encoder", default="effnet-lite0")
@@ -209,7 +232,11 @@ def main() -> None:
     parser.add_argument("--made", type=int, default=0, help="so many frames made on the fly")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--memory", action="store_true", help="watch memory over 50,000 frames")
+    parser.add_argument("--cached", type=int, default=0, help="read so many frames from a cache")
     arguments = parser.parse_args()
+    if arguments.cached:
+        read_cached(arguments.cached, arguments.repeats)
+        return
     with tempfile.TemporaryDirectory() as folder:
         if arguments.memory:
             watch_memory(siglip2_shape(Path(folder), small=True), arguments.device, 50_000)

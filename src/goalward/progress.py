@@ -9,7 +9,11 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from math import isnan
 from typing import Protocol
+
+from goalward.display import Line
+from goalward.pace import Pace
 
 _log = logging.getLogger("goalward.progress")
 _PATIENCE_S = 2.0
@@ -59,7 +63,7 @@ def progress_bar(
     With a unit ("frames") the bar says how many of them go by in a second. A third number is of
     what has failed, and is said if there is any.
     """
-    with _shown(what, is_shown, patience_s=_PATIENCE_S, unit=unit) as show:
+    with _shown(is_shown, patience_s=_PATIENCE_S, unit=unit) as show:
 
         def update(so_far: int, total: int, num_failed: int = 0, /) -> None:
             words = f"{what}, {num_failed} failed" if num_failed else what
@@ -78,10 +82,10 @@ def fetching_bar(*, is_shown: bool = True) -> Generator[OnProgress]:
 @contextmanager
 def training_bar(*, is_shown: bool = True) -> Generator[Callable[[Training], None]]:
     """A bar with the stages under way, the loss, the held-out loss and the time left."""
-    with _shown("training", is_shown, patience_s=0.0, in_percent=True) as show:
+    with _shown(is_shown, patience_s=0.0, in_percent=True) as show:
 
         def update(now: Training) -> None:
-            losses = f"loss {now.loss:.4f}"
+            losses = "" if isnan(now.loss) else f"loss {now.loss:.4f}"
             if now.held_out_loss is not None:
                 losses += f", held out {now.held_out_loss:.4f}"
             networks = "1 network" if now.num_runs == 1 else f"{now.num_runs} networks"
@@ -96,7 +100,6 @@ Show = Callable[[int, int, str, str], None]
 
 @contextmanager
 def _shown(
-    what: str,
     is_shown: bool,
     *,
     patience_s: float,
@@ -107,7 +110,7 @@ def _shown(
     if not is_shown:
         yield lambda so_far, total, words, more: None
     elif sys.stderr.isatty():
-        with _bar(what, patience_s=patience_s, unit=unit, in_percent=in_percent) as show:
+        with _bar(patience_s=patience_s, unit=unit, in_percent=in_percent) as show:
             yield show
     else:
         yield _lines(unit)
@@ -115,10 +118,12 @@ def _shown(
 
 def _lines(unit: str | None) -> Show:
     """A line every half minute, the first after one: quick work says nothing."""
-    started = told = time.monotonic()
+    told = time.monotonic()
+    pace = Pace()
 
     def show(so_far: int, total: int, words: str, more: str) -> None:
         nonlocal told
+        pace.hear(so_far)
         now = time.monotonic()
         if now - told < LINE_EVERY_S or not total:
             return
@@ -128,8 +133,8 @@ def _lines(unit: str | None) -> Show:
             facts.append(f"{so_far:,} of {total:,} {unit}")
         facts.append(f"{100 * so_far / total:.0f} %")
         # The first steps are slow: from less than a hundredth there is nothing to tell.
-        if 100 * so_far >= total:
-            left = (now - started) * (total - so_far) / so_far
+        left = pace.left(total)
+        if 100 * so_far >= total and left is not None:
             facts.append(f"about {duration(left)} left")
         _log.info("%s", ", ".join(facts))
 
@@ -151,40 +156,27 @@ def duration(seconds: float) -> str:
 
 @contextmanager
 def _bar(
-    what: str, *, patience_s: float, unit: str | None = None, in_percent: bool = False
+    *, patience_s: float, unit: str | None = None, in_percent: bool = False
 ) -> Generator[Show]:
-    # rich takes a tenth of a second to import: only who sees a bar pays.
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn() if in_percent else MofNCompleteColumn(),
-        TextColumn("{task.fields[more]}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True, emoji=False, highlight=False),
-        transient=True,
-    )
-    task = bar.add_task(what, total=None, more="")
-    started = time.monotonic()
+    opened = time.monotonic()
+    pace = Pace()
+    line = Line()
+    is_told = False
 
     def show(so_far: int, total: int, words: str, more: str) -> None:
-        if unit is not None and (speed := bar.tasks[0].speed):
-            more = f"{speed:,.0f} {unit}/s"
-        bar.update(task, completed=so_far, total=total, description=words, more=more)
-        if time.monotonic() - started > patience_s and not bar.live.is_started:
-            bar.start()
+        nonlocal is_told
+        pace.hear(so_far)
+        left = pace.left(total)
+        if unit is not None:
+            more = pace.in_words(unit)
+        count = f"{100 * so_far / (total or 1):.0f} %" if in_percent else f"{so_far:,}/{total:,}"
+        rest = "" if left is None else f"{duration(left)} left"
+        line.update(words, so_far, total, count=count, more=more, left=rest)
+        if not is_told:
+            is_told = True
+            line.come_in(patience_s - (time.monotonic() - opened))
 
     try:
         yield show
     finally:
-        if bar.live.is_started:
-            bar.stop()
+        line.close()

@@ -62,3 +62,4 @@ def test_without_ray_a_command_fails_in_one_line(tmp_path):
     assert found.returncode != 0
     assert found.stderr.strip().endswith("--on ray needs Ray: pip install 'goalward[ray]'")
     assert "Traceback" not in found.stderr
+    assert not (tmp_path / "new").exists()

@@ -165,6 +165,33 @@ def test_a_worker_that_dies_while_it_is_built_is_not_started_for_ever():
             list(executor.results(iter([Add(0)])))
 
 
+def test_whoever_wants_no_more_gets_no_old_answers():
+    """What was under way goes on in nobody, and its answer is not that of the next piece."""
+    with LocalExecutor(thousand, 2) as executor:
+        for _ in executor.results(iter([Add(0), SlowAdd(1, 0.5), SlowAdd(2, 60), SlowAdd(3, 60)])):
+            break
+        assert numbers(executor.results(map(Add, range(4, 8)))) == {
+            n: 1000 + n for n in range(4, 8)
+        }
+        assert len(executor._workers) == 2
+
+
+def test_a_process_that_cannot_be_started_leaves_none_behind(monkeypatch):
+    started = LocalExecutor._started
+    workers = []
+
+    def two_at_most(self):
+        if len(workers) == 2:
+            raise BlockingIOError("Resource temporarily unavailable")
+        workers.append(started(self))
+        return workers[-1]
+
+    monkeypatch.setattr(LocalExecutor, "_started", two_at_most)
+    with pytest.raises(BlockingIOError):
+        LocalExecutor(thousand, 3).__enter__()
+    assert [worker.process.is_alive() for worker in workers] == [False, False]
+
+
 def test_no_workers_are_refused():
     with pytest.raises(GoalwardError, match="num_workers=0: must be at least 1"):
         LocalExecutor(thousand, 0)
@@ -182,9 +209,14 @@ def test_workers_end_with_the_process_that_started_them():
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     driver = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
     )
     assert driver.stdout is not None
+    assert driver.stderr is not None
     assert driver.stdout.readline().startswith("number")
     workers = psutil.Process(driver.pid).children(recursive=True)
     assert len(workers) >= 2
@@ -195,3 +227,5 @@ def test_workers_end_with_the_process_that_started_them():
     while any(worker.is_running() and worker.status() != "zombie" for worker in workers):
         assert time.monotonic() < until, "workers outlive their driver"
         time.sleep(0.1)
+    assert driver.stderr.read() == ""
+    driver.stderr.close()

@@ -19,6 +19,7 @@ from executors.pieces import (
     FullForOne,
     Poisoned,
     SlowAdd,
+    SomeBuilds,
     Tell,
     Unreadable,
     WriteNumber,
@@ -143,6 +144,49 @@ def test_a_worker_that_cannot_be_built_says_why(cluster, build, problem):
             list(executor.results(iter([Add(0)])))
 
 
+def test_a_place_whose_worker_never_comes_up_is_left_empty(cluster, tmp_path, caplog):
+    """As on a node that goes down while workers start there: who lives does the work."""
+    with RayExecutor(SomeBuilds(tmp_path, 1), 2) as executor:
+        pieces = iter([SlowAdd(n, 0.3) for n in range(40)])
+        assert numbers(executor.results(pieces)) == {n: 1000 + n for n in range(40)}
+    told = [record.getMessage() for record in caplog.records]
+    assert told[-1].startswith("no worker can be started: ")
+    assert told[-1].endswith(", 3 times; the others go on")
+
+
+def test_what_is_wrong_with_a_late_worker_stops_nobody(cluster, tmp_path, caplog):
+    """It comes for one that was lost, to a machine whose own disk is full by now, say."""
+
+    def pieces():
+        """The first for as long as one of the two is not there yet."""
+        number = 1
+        while not (tmp_path / "built 1").exists():
+            yield SlowAdd(number, 0.3)
+            number += 1
+        yield Deadly(0, tmp_path / "killed", times=1)
+        yield from (SlowAdd(n, 0.3) for n in range(number, number + 40))
+
+    with RayExecutor(SomeBuilds(tmp_path, 2, "no room for weights"), 2) as executor:
+        found = numbers(executor.results(pieces()))
+        assert found == {n: 1000 + n for n in range(len(found))}
+        assert len(found) > 40
+        told = [record.getMessage() for record in caplog.records]
+        assert "no room for weights, 3 times; the others go on" in told
+        # With nobody left it is an error, and soon.
+        last = [Deadly(0, tmp_path / "killed again", times=1), Add(1)]
+        with pytest.raises(GoalwardError, match="^no room for weights$"):
+            list(executor.results(iter(last)))
+
+
+def test_whoever_wants_no_more_may_come_again(cluster):
+    with RayExecutor(thousand, 2) as executor:
+        for _ in executor.results(iter([Add(0), SlowAdd(1, 60), SlowAdd(2, 60)])):
+            break
+        assert numbers(executor.results(map(Add, range(4, 8)))) == {
+            n: 1000 + n for n in range(4, 8)
+        }
+
+
 @pytest.mark.parametrize(
     ("what", "found", "problem"),
     [
@@ -174,6 +218,9 @@ def test_a_folder_that_a_worker_cannot_see_is_named(tmp_path, monkeypatch):
     worker = RayWorker(str(tmp_path), [])
     versions = {"version": on_ray._version(), "code": on_ray.whole_code_digest()}
     problem, _ = worker.prepare(versions, [str(tmp_path / "not there")], b"")
+    import ray
+
+    assert not ray.is_initialized()
     assert problem is not None
     assert "cannot see" in problem
     assert "use a folder that all machines share" in problem

@@ -1,5 +1,6 @@
 """The cache of embeddings in a store: the same files there, whoever made them."""
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,13 @@ from rollout_files.stores import PlantedFiles, forget_all, put
 
 import goalward
 from goalward.embeddings import outlook
+from goalward.embeddings.cache.clip_work import ClipWork
 from goalward.embeddings.cache.encoder_cache import EncoderCache
 from goalward.embeddings.cache.upkeep import cache_uses
 from goalward.embeddings.embed import embed_shard
 from goalward.errors import GoalwardError
 from goalward.executors.shard import Shard
-from goalward.stores import fetching, room
+from goalward.stores import fetching, keeping, room
 from goalward.stores.problems import StoreError
 
 
@@ -61,6 +63,55 @@ def test_another_machine_finds_them(rollouts, tmp_path, stores, monkeypatch):
     assert (report.num_from_cache, report.num_encoded) == (20, 0)
     assert np.array_equal(found, wanted)
     assert not [name for name in PlantedFiles.asked if name.endswith(".mp4")]
+
+
+@pytest.mark.parametrize("few", [0, 64])
+def test_for_a_few_files_the_store_is_not_listed(rollouts, tmp_path, stores, monkeypatch, few):
+    """A piece of work has sixteen clips, the store those of 100,000 episodes."""
+    monkeypatch.setattr(keeping, "_FEW", few)
+    listed = []
+    find = PlantedFiles.find
+    monkeypatch.setattr(
+        PlantedFiles,
+        "find",
+        lambda self, path, **o: [listed.append(path), find(self, path, **o)][1],
+    )
+    cache = f"planted://{tmp_path}/there"
+    wanted, report = embedded(rollouts, cache)
+    assert report.num_encoded == 20
+    forget_all(stores)
+    listed.clear()
+    found, report = embedded(rollouts, cache)
+    assert np.array_equal(found, wanted)
+    assert report.num_from_cache == 20
+    assert any("embeddings" in path for path in listed) == (few == 0)
+
+
+def test_what_machines_put_there_is_fetched_side_by_side(rollouts, tmp_path, stores, monkeypatch):
+    """Who has others embed has nothing of it: one request after the other would take hours."""
+    encode, threads = ClipWork.encode_missing, []
+
+    def by_others(self, *told):
+        encode(self, *told)
+        forget_all(stores)
+        PlantedFiles.reset()
+        threads.clear()
+
+    cat_file = PlantedFiles.cat_file
+
+    def watched(self, path, *told, **options):
+        threads.append(threading.current_thread().name)
+        return cat_file(self, path, *told, **options)
+
+    wanted, _ = embedded(rollouts, tmp_path / "here")
+    monkeypatch.setattr(ClipWork, "encode_missing", by_others)
+    monkeypatch.setattr(PlantedFiles, "cat_file", watched)
+    found, _ = embedded(rollouts, f"planted://{tmp_path}/there")
+    assert np.array_equal(found, wanted)
+    fetched = [name for name in PlantedFiles.asked if name.endswith(".safetensors")]
+    assert len(set(fetched)) == len(rollouts)
+    # The first one, by which the shape is known, is read alone.
+    assert sum(name.startswith("bring") for name in threads) >= len(rollouts) - 1
 
 
 def test_a_plan_fetches_no_video_that_is_known_and_few_that_are_not(rollouts, tmp_path, stores):

@@ -89,10 +89,12 @@ def simulate_command(
     label_noise
         How unsure the labels are at the boundary of success, in metres (cloth alone).
     """
+    from goalward.executors.choice import is_local
     from goalward.executors.shard import Shard
     from goalward.simulate.recording.data_set import Plan, SimulatedDataSet
     from goalward.simulate.recording.production import simulate, simulate_shard
 
+    is_local(on)
     plan = Plan.of(
         task,
         policy=policy,

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     import torch
 
 
+# Clips whose embeddings are asked for together, by name, where they lie in a store.
+_BROUGHT_TOGETHER = 64
+
+
 def embed(
     rollouts: Rollouts,
     encoder: str | Encoder = DEFAULT_ENCODER,
@@ -188,8 +192,23 @@ class _Rows:
 
         first = rows(0)
         shape = (rollouts.num_frames, first.shape[1])
-        parts = (rows(position) for position in range(len(rollouts)))
+        together = max(1, _BROUGHT_TOGETHER // max(1, len(self.cameras)))
+        parts = (
+            rows(position)
+            for start in range(0, len(rollouts), together)
+            for position in self._brought(rollouts, start, start + together)
+        )
         return gathered(parts, shape, first.dtype, folder=self.work.store.folder)
+
+    def _brought(self, rollouts: Rollouts, start: int, stop: int) -> range:
+        """Positions of some episodes; what a store has of them is here, fetched side by side.
+
+        Not of all of them: together they may be more than this machine has room for.
+        """
+        episodes = rollouts[start:stop]
+        known = self.work.fingerprints
+        self.work.store.bring(known[e.id, camera] for e in episodes for camera in self.cameras)
+        return range(start, start + len(episodes))
 
     def _cached(self, episode: Episode, camera: str) -> npt.NDArray[np.float16]:
         work, frames = self.work, frames_looked_at(episode)

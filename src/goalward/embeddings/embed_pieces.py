@@ -171,14 +171,23 @@ def embed_on(
     )
     with executor:
         pieces = _Pieces(deque(_cut(clips, executor.num_workers)))
-        for _, done in executor.results(pieces, pieces.failed):
+
+        def tell() -> None:
+            work.on_progress(EmbedProgress("embedding", frames, total, len(pieces.problems)))
+
+        def on_failed(piece: EmbedClips, problem: str) -> None:
+            pieces.failed(piece, problem)
+            tell()
+
+        # The first piece may take minutes.
+        tell()
+        for _, done in executor.results(pieces, on_failed):
             work.fingerprints |= done.fingerprints
             work.intact |= done.intact
             work.report.add(done.report)
             reasons |= {left.episode_id: left.reason for left in done.report.left_out}
             frames += done.report.num_frames
-            failed = len(pieces.problems)
-            work.on_progress(EmbedProgress("embedding", frames, total, failed))
+            tell()
     if pieces.problems:
         raise PiecesFailed(pieces.problems, len(clips) - len(pieces.problems))
     # In the order of the episodes, not in that of the workers.

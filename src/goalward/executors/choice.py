@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from goalward.errors import GoalwardError, argument
 from goalward.executors.local import LocalExecutor, num_cores
+from goalward.executors.ray_cluster import check_ray
 
 if TYPE_CHECKING:
     from goalward.executors.on_ray import RayExecutor
@@ -17,12 +18,17 @@ _RAY_ADDRESS = "ray://"
 
 
 def is_local(on: str) -> bool:
-    """Whether the work stays in processes of this machine; a word nobody knows is an error."""
+    """Whether the work stays in processes of this machine.
+
+    A word nobody knows is an error, and so is Ray where it is not installed, before any work.
+    """
     if on != LOCAL and on != RAY and not on.startswith(_RAY_ADDRESS):
         raise GoalwardError(
             f"{argument('on', on)}: say {LOCAL}, {RAY} (the cluster of RAY_ADDRESS, or one on this "
             f"machine), or the address of a cluster ({_RAY_ADDRESS}host:10001)"
         )
+    if on != LOCAL:
+        check_ray()
     return on == LOCAL
 
 

@@ -6,7 +6,7 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -63,16 +63,27 @@ class LocalExecutor(Generic[Station]):
         return self._num_workers
 
     def __enter__(self) -> "LocalExecutor[Station]":
-        self._workers = [self._started() for _ in range(self._num_workers)]
+        try:
+            self._fill_up()
+        except BaseException:
+            self._end(self._workers)
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        for worker in self._workers:
+        self._end(self._workers)
+
+    def _fill_up(self) -> None:
+        while len(self._workers) < self._num_workers:
+            self._workers.append(self._started())
+
+    def _end(self, workers: Sequence[_Worker]) -> None:
+        for worker in workers:
             worker.process.terminate()
-        for worker in self._workers:
+        for worker in list(workers):
             worker.process.join()
             worker.connection.close()
-        self._workers = []
+            self._workers.remove(worker)
 
     def results(
         self,
@@ -85,9 +96,20 @@ class LocalExecutor(Generic[Station]):
         by another worker. What fails is told to `on_failed`, or named in an error when all others
         are done.
         """
-        tries = Tries(pieces, on_failed)
-        idle = list(self._workers)
+        self._fill_up()
         busy: dict[Connection, tuple[_Worker, Piece[Station, Result]]] = {}
+        try:
+            yield from self._results(Tries(pieces, on_failed), busy)
+        finally:
+            # Those still at work when nobody wants the rest: the next pieces are not theirs.
+            self._end([worker for worker, _ in busy.values()])
+
+    def _results(
+        self,
+        tries: Tries[Piece[Station, Result]],
+        busy: dict[Connection, tuple[_Worker, Piece[Station, Result]]],
+    ) -> Generator[tuple[Piece[Station, Result], Result]]:
+        idle = list(self._workers)
         while True:
             for worker, piece in tries.handed_out(idle, self._workers):
                 idle.remove(worker)
@@ -185,7 +207,8 @@ def _deaf_to_interrupts() -> Generator[None]:
 
 def _serve(connection: Connection, build: Callable[[], Any], flags: bool) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    with speaking_of_flags(flags):
+    # Whoever started this process has gone: there is nobody to tell.
+    with speaking_of_flags(flags), contextlib.suppress(EOFError, OSError):
         _do_pieces(connection, build)
 
 

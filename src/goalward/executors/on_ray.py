@@ -40,6 +40,9 @@ class _Worker:
     """An actor, and the node that it is on, when it is known."""
 
     actor: Any
+    # Which start of this place it is, and whether one that worked had the place before.
+    num_starts: int
+    is_replacement: bool
     machine: str = ""
     started_at: float = field(default_factory=time.monotonic)
 
@@ -76,7 +79,7 @@ class RayExecutor(Generic[Station]):
         # Workers by the answer they owe: first that they are ready, then that of a piece.
         self._starting: dict[Any, _Worker] = {}
         self._idle: list[_Worker] = []
-        self._num_failed_starts = 0
+        self._was_anyone_ready = False
         # Known when the cluster is.
         self.num_workers = 0
 
@@ -86,8 +89,7 @@ class RayExecutor(Generic[Station]):
             self._open.enter_context(connected(self._ray, self._address))
             self._marks = self._open.enter_context(marks_in(self._shared))
             self._share_out()
-            for _ in range(self.num_workers):
-                self._start()
+            self._fill_up()
         except BaseException:
             self._open.close()
             raise
@@ -105,6 +107,7 @@ class RayExecutor(Generic[Station]):
         on_failed: OnFailed | None = None,
     ) -> Generator[tuple[Piece[Station, Result], Result]]:
         """As those of `LocalExecutor`; trouble of a machine is tried again on another."""
+        self._fill_up()
         tries = Tries(pieces, on_failed)
         busy: dict[Any, tuple[_Worker, Piece[Station, Result]]] = {}
         alone_since = time.monotonic()
@@ -121,14 +124,14 @@ class RayExecutor(Generic[Station]):
                 found, _ = self._ray.wait(waited_for, num_returns=1, timeout=_LOOK_AGAIN_S)
                 for reference in found:
                     if reference in self._starting:
-                        self._take_in(reference)
+                        self._take_in(reference, is_anyone_at_work=bool(busy))
                         continue
                     worker, piece = busy.pop(reference)
                     answer = self._answer(reference)
                     if isinstance(answer, str):
                         # One that cannot be reached may live, and would keep its room.
                         self._end(worker)
-                        self._start()
+                        self._start(is_replacement=True)
                         tries.lost(piece, answer)
                         continue
                     self._idle.append(worker)
@@ -154,8 +157,10 @@ class RayExecutor(Generic[Station]):
             busy[named.remote(pickle.dumps(piece))] = (worker, piece)
 
     def _end(self, worker: _Worker) -> None:
-        with contextlib.suppress(Exception):
-            self._ray.kill(worker.actor)
+        # Who closes results late finds Ray gone, and to ask it for anything would start it again.
+        if self._ray.is_initialized():
+            with contextlib.suppress(Exception):
+                self._ray.kill(worker.actor)
 
     def _share_out(self) -> None:
         """How many workers there are, and what of the machines each has."""
@@ -174,7 +179,11 @@ class RayExecutor(Generic[Station]):
         wanted = room if self._num_workers is None else self._num_workers
         self.num_workers = wanted if self._most_workers is None else min(wanted, self._most_workers)
 
-    def _start(self) -> None:
+    def _fill_up(self) -> None:
+        for _ in range(self.num_workers - len(self._starting) - len(self._idle)):
+            self._start(is_replacement=self._was_anyone_ready)
+
+    def _start(self, num_starts: int = 1, *, is_replacement: bool = False) -> None:
         from goalward.executors import ray_actor
 
         self._ray.cloudpickle.register_pickle_by_value(ray_actor)
@@ -193,22 +202,35 @@ class RayExecutor(Generic[Station]):
         versions = {"version": _version(), "code": whole_code_digest()}
         must_see = [str(path) for path in (*self._marks.must_see, *_absolute(self._read_from))]
         ready = actor.prepare.options(name="prepare").remote(versions, must_see, self._told)
-        self._starting[ready] = _Worker(actor)
+        self._starting[ready] = _Worker(actor, num_starts, is_replacement)
 
-    def _take_in(self, reference: Any) -> None:
+    def _take_in(self, reference: Any, *, is_anyone_at_work: bool) -> None:
+        """A worker is ready, or it is not: then another one is tried in its place."""
         worker = self._starting.pop(reference)
         try:
             problem, worker.machine = self._ray.get(reference)
+            is_told_at_once = problem is not None and self._is_early(worker)
         except self._ray.exceptions.RayError as error:
-            self._num_failed_starts += 1
-            if self._num_failed_starts >= MOST_TRIES:
-                raise GoalwardError(f"no worker can be started: {in_one_line(error)}") from error
-            self._start()
+            problem = f"no worker can be started: {in_one_line(error)}"
+            is_told_at_once = False
+        if problem is None:
+            self._was_anyone_ready = True
+            self._idle.append(worker)
             return
-        if problem is not None:
+        self._end(worker)
+        if is_told_at_once:
             raise GoalwardError(problem)
-        self._num_failed_starts = 0
-        self._idle.append(worker)
+        if worker.num_starts < MOST_TRIES:
+            self._start(worker.num_starts + 1, is_replacement=worker.is_replacement)
+        elif self._was_anyone_ready and (is_anyone_at_work or self._idle or self._starting):
+            _log.warning("%s, %d times; the others go on", problem, worker.num_starts)
+        else:
+            raise GoalwardError(problem)
+
+    def _is_early(self, worker: _Worker) -> bool:
+        """What is wrong with a machine from the start is for people to mend; later others go on."""
+        is_late = time.monotonic() - worker.started_at > _COMES_WITHIN_S
+        return not worker.is_replacement and not (is_late and self._was_anyone_ready)
 
     def _answer(self, reference: Any) -> Answer | str:
         """What a worker says of its piece, or how it was lost."""

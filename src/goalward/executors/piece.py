@@ -12,6 +12,8 @@ from goalward.errors import GoalwardError
 
 AnyStation = TypeVar("AnyStation", contravariant=True)
 AnyResult = TypeVar("AnyResult", covariant=True)
+# How libraries written in Rust say so, without an OSError.
+_DISK_IS_FULL = "(os error 28)"
 # So many pieces that failed are named in an error; the others are counted.
 _NUM_NAMED = 5
 
@@ -76,10 +78,20 @@ def answer_to(told: bytes, station: Any) -> Answer:
 def _is_of_the_machine(error: BaseException | None) -> bool:
     """A file that is not there is trouble too: so a lost mount looks."""
     while error is not None:
-        if isinstance(error, OSError) or getattr(error, "is_passing", False):
+        if isinstance(error, OSError | MemoryError) or getattr(error, "is_passing", False):
+            return True
+        if _is_of_a_gpu(error) or _DISK_IS_FULL in str(error):
             return True
         error = error.__cause__
     return False
+
+
+def _is_of_a_gpu(error: BaseException) -> bool:
+    """One that is broken, or full of somebody else's work; torch is not imported to ask."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    if kinds & {"OutOfMemoryError", "AcceleratorError"}:
+        return True
+    return isinstance(error, RuntimeError) and str(error).startswith(("CUDA", "cuDNN", "HIP"))
 
 
 def in_words(error: Exception) -> str:

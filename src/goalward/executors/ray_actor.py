@@ -85,4 +85,7 @@ class RayWorker:
 def _node() -> str:
     """What Ray calls this machine; several nodes may have one name."""
     ray = sys.modules.get("ray")
-    return "" if ray is None else ray.get_runtime_context().get_node_id()
+    # To ask Ray anything where it is not at work is to start it.
+    if ray is None or not ray.is_initialized():
+        return ""
+    return ray.get_runtime_context().get_node_id()

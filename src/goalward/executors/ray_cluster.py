@@ -9,6 +9,7 @@ import textwrap
 import threading
 from collections.abc import Generator
 from contextvars import ContextVar
+from importlib.util import find_spec
 from typing import Any
 
 from goalward.errors import GoalwardError, argument
@@ -29,10 +30,18 @@ def imported_ray() -> Any:
         import ray.cloudpickle  # pyright: ignore[reportMissingImports]
         import ray.exceptions  # pyright: ignore[reportMissingImports]
     except ImportError as error:
-        raise GoalwardError(
-            f"{argument('on', 'ray')} needs Ray: pip install 'goalward[ray]'"
-        ) from error
+        raise _needs_ray() from error
     return ray
+
+
+def check_ray() -> None:
+    """Say at once that Ray is missing; to import it takes a second."""
+    if find_spec("ray") is None:
+        raise _needs_ray()
+
+
+def _needs_ray() -> GoalwardError:
+    return GoalwardError(f"{argument('on', 'ray')} needs Ray: pip install 'goalward[ray]'")
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 from goalward.embeddings.embed import embed
 from goalward.embeddings.encoders import find_encoder
 from goalward.executors.choice import HERE, Workers
+from goalward.executors.ray_cluster import one_cluster
 from goalward.experiments.grid import FeaturesOf, Grid, run_grid
 from goalward.experiments.grid_truth import write_grid_truth
 from goalward.experiments.paper_comparison import (
@@ -61,7 +62,7 @@ def reproduce(
     (`Workers("ray")`) embed and train instead of this process.
     """
     recipe.check_data(data)
-    with alone_in(out):
+    with one_cluster(), alone_in(out):
         sweep(out, below=True)
         return _reproduce(recipe, data, out, device, workers, progress, overrides)
 

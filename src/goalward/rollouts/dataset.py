@@ -97,7 +97,7 @@ class Rollouts(Sequence[Episode]):
     def __getitem__(self, index: int | slice | Positions) -> "Episode | Rollouts":
         """An episode by its position, or several as `select` takes them."""
         if isinstance(index, slice):
-            return self._view(np.arange(len(self))[index])
+            return self._view(np.arange(*index.indices(len(self))))
         # A single True is no position, though Python counts it as 1.
         if isinstance(index, int | np.integer) and not isinstance(index, bool):
             return self._storage.episodes[int(self._episode_indices[index])]

@@ -14,7 +14,8 @@ from goalward.rollouts.signals import Signal
 
 FloatArray = npt.NDArray[np.float32]
 
-_NUMBERS_AT_A_TIME = 1 << 23
+# So many stay in the processor's cache while they are looked at.
+_NUMBERS_AT_A_TIME = 1 << 17
 
 
 class Outcome(StrEnum):

@@ -34,6 +34,8 @@ def frames_looked_at(episode: Episode) -> IndexArray:
     >>> frames_looked_at(Episode("7", 12, Outcome.SUCCESS, goal_frame=7, every=5))
     array([ 0,  5,  7, 10, 11])
     """
+    if episode.every == 1:
+        return np.arange(episode.num_frames)
     last = episode.num_frames - 1
     goal = last if episode.goal_frame is None else episode.goal_frame
     return np.union1d(np.arange(0, episode.num_frames, episode.every), [goal, last])

@@ -25,6 +25,8 @@ from goalward.stores.room import make_room
 from goalward.urls import protocol_of
 
 _NUM_AT_ONCE = 16
+# So many are asked for by name.
+_FEW = 64
 # Each file would be a commit of its own; nothing can be written there.
 _NO_KEEPERS = {
     "hf": "every file would be a commit of its own",
@@ -96,10 +98,19 @@ def bring(path: StoredPath) -> None:
 
 
 def bring_all(folder: StoredPath, paths: Iterable[Path]) -> None:
-    """Of these files below a folder those that the store has; it is asked once what it has."""
+    """Of these files below a folder those that the store has.
+
+    For many of them it is asked once what it has, a thousand names an answer; for the few of one
+    piece of work that would be to list the files of all others each time.
+    """
     missing = [StoredPath(path) for path in dict.fromkeys(paths) if not path.exists()]
-    if not missing:
-        return
+    found = missing if len(missing) <= _FEW else _those_there(folder, missing)
+    with ThreadPoolExecutor(_NUM_AT_ONCE, thread_name_prefix="bring") as threads:
+        for future in [threads.submit(bring, path) for path in found]:
+            future.result()
+
+
+def _those_there(folder: StoredPath, paths: list[StoredPath]) -> list[StoredPath]:
     url = url_of(folder)
     with explained(url):
         files, root = file_system(url)
@@ -107,8 +118,5 @@ def bring_all(folder: StoredPath, paths: Iterable[Path]) -> None:
         try:
             there = {name.removeprefix(root).strip("/") for name in files.find(root)}
         except FileNotFoundError:
-            return
-    found = [p for p in missing if p.relative_to(folder).as_posix() in there]
-    with ThreadPoolExecutor(_NUM_AT_ONCE, thread_name_prefix="bring") as threads:
-        for future in [threads.submit(bring, path) for path in found]:
-            future.result()
+            return []
+    return [path for path in paths if path.relative_to(folder).as_posix() in there]

@@ -10,6 +10,7 @@ import json
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from math import nan
 from pathlib import Path
 
 import torch
@@ -148,11 +149,16 @@ def train_on(
     pieces = (part.piece(numbers, device, tasks) for part in parts.values())
     nets: list[Nets] = []
     with executor:
+        if on_progress is not None:
+            # The first piece may take minutes.
+            everything = [run for group in groups for run in group]
+            on_progress(_progress(everything, nan, 0, len(parts)))
         for done, (_, name) in enumerate(executor.results(pieces), start=1):
             found = parts[name].trained(frames, numbers, tasks)
             nets += found
             if on_progress is not None:
-                on_progress(_progress(found, done, len(parts)))
+                trained_runs = [run for one in found for run in one.runs]
+                on_progress(_progress(trained_runs, _last_loss(found[-1]), done, len(parts)))
     trained = [replace(_joined(group, nets), fingerprint=origin) for group in groups]
     for index, of_group in enumerate(trained):
         checkpoint.finish(index, of_group)
@@ -243,18 +249,23 @@ def _joined(runs: tuple[NetRun, ...], parts: Sequence[Nets]) -> Nets:
     )
 
 
-def _progress(nets: Sequence[Nets], num_done: int, num_pieces: int) -> TrainingProgress:
-    """Counted in pieces; the loss is that of the networks that came last."""
-    last = nets[-1]
-    losses = last.log.loss if last.log is not None else torch.tensor([torch.nan])
+def _last_loss(nets: Nets) -> float:
+    losses = nets.log.loss if nets.log is not None else torch.tensor([torch.nan])
     known = losses[~losses.isnan()]
+    return float(known[-1]) if len(known) else nan
+
+
+def _progress(
+    runs: Sequence[NetRun], loss: float, num_done: int, num_pieces: int
+) -> TrainingProgress:
+    """Counted in pieces; runs and loss are those of the networks that came last."""
     return TrainingProgress(
-        stages=stage_names(last.runs),
-        num_runs=sum(len(one.runs) for one in nets),
-        group=num_done - 1,
+        stages=stage_names(runs),
+        num_runs=len(runs),
+        group=max(num_done - 1, 0),
         num_groups=num_pieces,
         steps=num_done,
         total_steps=num_pieces,
-        loss=float(known[-1]) if len(known) else float("nan"),
+        loss=loss,
         held_out_loss=None,
     )
