@@ -165,6 +165,31 @@ def test_whatever_is_damaged_the_same_command_ends_with_the_same_files(folder, w
         assert told, name
 
 
+# What writes into the pipe would be waited for without end.
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("name", [*READ_BACK, "networks/nets-0.safetensors", "training_log.csv"])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(folder, whole, name):
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    evaluate(folder)
+    assert contents(folder) == contents(whole)
+
+
+def test_a_folder_in_place_of_a_file_is_named(folder):
+    (folder / "values.parquet").unlink()
+    (folder / "values.parquet").mkdir()
+    with pytest.raises(GoalwardError, match=r"run/values\.parquet: cannot be removed"):
+        evaluate(folder)
+
+
+def test_links_that_lead_back_to_themselves_are_named(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "link")
+    with pytest.raises(GoalwardError, match="link: is a link that leads back|link: is a file, but"):
+        evaluate(tmp_path / "link")
+    with pytest.raises(GoalwardError, match=r"link: (is a link|no such file)"):
+        goalward.evaluate(tmp_path / "link", tmp_path / "run", device="cpu")
+
+
 def test_networks_that_were_cut_are_trained_again_and_the_others_are_not(folder, caplog):
     caplog.set_level(logging.INFO, "goalward")
     path = folder / "networks" / "nets-1.safetensors"

@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goalward.errors import GoalwardError, argument
+from goalward.files import check_regular
+from goalward.git_lfs import explained
 from goalward.rollouts.findings import counted, some_of
 from goalward.rollouts.labels.files import by_spelling
 
@@ -108,10 +110,13 @@ def read_scores(
 
 
 def _read(path: Path) -> tuple[pa.Table, dict[str, str]]:
+    check_regular(path)
     try:
-        file = pq.ParquetFile(path)
-    except (OSError, pa.ArrowException) as error:
-        raise GoalwardError(f"{path}: cannot be read as parquet ({error})") from error
+        # Absolute, as pyarrow takes a folder that is called ~ for that of the user.
+        file = pq.ParquetFile(path.absolute(), page_checksum_verification=True)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        problem = f"cannot be read as parquet ({error})"
+        raise GoalwardError(explained(path, problem)) from error
     with file:
         names = file.schema_arrow.names
         found: dict[str, str] = {}

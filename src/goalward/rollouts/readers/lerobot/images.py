@@ -53,7 +53,7 @@ def _check_images(path: Path, camera: str, rows: npt.NDArray[np.int64], root: Pa
 def _num_empty(path: Path, camera: str) -> int | None:
     """Cells of an image column without bytes, by the file's own statistics; None: not known."""
     try:
-        metadata = pq.read_metadata(path)
+        metadata = pq.read_metadata(path.absolute())
         total = 0
         for group in range(metadata.num_row_groups):
             for position in range(metadata.num_columns):
@@ -77,7 +77,7 @@ def _encoded_images(
 def _cells(path: Path, camera: str, rows: npt.NDArray[np.int64]) -> list[object]:
     """The cells in these rows; only the row groups that hold them are read."""
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with pq.ParquetFile(path.absolute(), page_checksum_verification=True) as file:
             counts = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
             ends = np.cumsum(counts)
             groups = np.unique(np.searchsorted(ends, rows, side="right"))
