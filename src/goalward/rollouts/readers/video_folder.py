@@ -195,7 +195,9 @@ def _frames(path: Path, findings: Findings) -> tuple[VideoFrames, float | None]:
         raise RolloutError(f"{path}: the times of the video's frames do not increase")
     # Frames are told apart by their time: what counts there is the smallest spacing.
     closest = 1 / float(spacing.min()) if len(spacing) else 1.0
-    frames = VideoFrames(path, times, closest, index.height, index.width, index.codec)
+    frames = VideoFrames(
+        path, times, closest, index.height, index.width, index.codec, index.file_size
+    )
     return frames, _rate(spacing)
 
 
