@@ -138,8 +138,9 @@ def noted_checksums(path: Path) -> dict[str, str]:
 
 
 def write_checksums(path: Path, files: Iterable[Path]) -> None:
-    """Such a list of files beside it."""
-    lines = [f"{sha256_of(file)}  {file.name}\n" for file in sorted(files)]
+    """Such a list of files beside it, or elsewhere by their way from there."""
+    names = {file.relative_to(path.parent).as_posix(): file for file in files}
+    lines = [f"{sha256_of(names[name])}  {name}\n" for name in sorted(names)]
     write_text(path, "".join(lines))
 
 
