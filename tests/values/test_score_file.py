@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goalward.errors import GoalwardError
+from goalward.values import score_file
 from goalward.values.score_file import read_scores
 
 LENGTHS = (3, 2)
@@ -49,6 +50,15 @@ def test_pipes_and_pointers_of_git_lfs_are_named(tmp_path):
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(GoalwardError, match=r"scores\.parquet: is no regular file"):
+        read_scores("theirs", path, ("0", "1"), LENGTHS)
+
+
+def test_a_few_bytes_may_not_claim_many_rows(tmp_path, monkeypatch):
+    path = tmp_path / "scores.parquet"
+    zeros = np.zeros(300_000, np.int64)
+    pq.write_table(pa.table({"episode": zeros, "frame": zeros, "score": SCORE[zeros]}), path)
+    monkeypatch.setattr(score_file, "_MANY_ROWS", 1000)
+    with pytest.raises(GoalwardError, match=r"claims 300,000 rows in [\d,]+ bytes"):
         read_scores("theirs", path, ("0", "1"), LENGTHS)
 
 

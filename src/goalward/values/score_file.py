@@ -35,6 +35,8 @@ _SCORE = (
     *("progress", "value"),
 )
 _MOST_ROWS = 200_000_000
+# Equal values pack tightly: more rows than this, in less than a byte each, are no scores.
+_MANY_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +130,9 @@ def _read(path: Path) -> tuple[pa.Table, dict[str, str]]:
                     f"columns: {some_of(names, most=12)}"
                 )
             found[what] = there[0]
-        if not 0 < file.metadata.num_rows <= _MOST_ROWS:
-            raise GoalwardError(f"{path}: has {file.metadata.num_rows} rows")
+        num_rows, num_bytes = file.metadata.num_rows, path.stat().st_size
+        if not 0 < num_rows <= _MOST_ROWS or num_rows > max(_MANY_ROWS, num_bytes):
+            raise GoalwardError(f"{path}: claims {num_rows:,} rows in {num_bytes:,} bytes")
         try:
             return file.read(columns=list(found.values())), found
         except (OSError, pa.ArrowException) as error:
