@@ -93,6 +93,24 @@ def whole_of_others(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        ("goalward evaluate rollouts --out a --force", "goalward evaluate rollouts --out {run}"),
+        ("goalward evaluate x --out b/run --replace --seeds 2", "{command} --out b/run --seeds 2"),
+        ("goalward evaluate x --out=a", "goalward evaluate x --out=a"),
+        ("goalward.evaluate(..., out='a')", "goalward.evaluate(..., out='a')"),
+    ],
+)
+def test_the_remedy_names_the_folder_as_it_is_called_now(tmp_path, command, wanted):
+    evaluate(tmp_path / "run", command=command)
+    flip(tmp_path / "run" / "values.parquet")
+    wanted = wanted.format(run=tmp_path / "run", command="goalward evaluate x")
+    with pytest.raises(GoalwardError) as error:
+        goalward.open_run(tmp_path / "run")
+    assert f"run `{wanted}` again, which makes anew what is damaged" in str(error.value)
+
+
 def test_settings_of_another_run_are_not_taken_for_its_own(folder, whole, whole_of_others, caplog):
     shutil.copy(whole_of_others / "config.toml", folder)
     with pytest.raises(GoalwardError, match=r"config\.toml: was changed or damaged"):
