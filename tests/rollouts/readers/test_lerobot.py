@@ -141,6 +141,16 @@ def test_a_folder_that_is_called_as_shells_call_home(tmp_path: Path, monkeypatch
     assert next(rollouts[0].frames("front")).shape == (32, 32, 3)
 
 
+def test_pictures_of_a_table_that_was_replaced_since_it_was_read_are_refused(tmp_path: Path):
+    for name, seed in (("a", 0), ("b", 5)):
+        episodes = [make_episode(4, i == 0, seed=seed + i) for i in range(2)]
+        write_lerobot(tmp_path / name, episodes, pictures_as="image")
+    rollouts = goalward.read(tmp_path / "a")
+    data_of(tmp_path / "b", "v3.0").rename(data_of(tmp_path / "a", "v3.0"))
+    with pytest.raises(RolloutError, match="has changed since the data set was opened"):
+        next(rollouts[0].frames("front"))
+
+
 def test_a_column_of_pictures_is_no_proprioception(tmp_path: Path):
     root = write_lerobot(tmp_path, four(), pictures_as="image")
     with pytest.raises(RolloutError, match=f"column {CAMERA} holds struct"):
