@@ -1,5 +1,6 @@
 import errno
 import os
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from goalward.errors import GoalwardError
-from goalward.files import written_whole
+from goalward.files import resolved, written_whole
 
 
 def test_an_error_leaves_the_old_file(tmp_path: Path):
@@ -72,3 +73,10 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path):
     with pytest.raises(GoalwardError, match="cannot be written"):
         with written_whole(tmp_path / "file" / "x.txt"):
             pass
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="later versions of Python do not mind")
+def test_a_link_that_leads_back_to_itself_is_explained(tmp_path: Path):
+    (tmp_path / "run").symlink_to("run")
+    with pytest.raises(GoalwardError, match="run: is a link that leads back to itself"):
+        resolved(tmp_path / "run")

@@ -6,6 +6,7 @@ wherever it was moved to, in one pass over its bytes, and before a parser sees w
 Formats without such room (csv, toml) have theirs in `steps.json`.
 """
 
+import errno
 import hashlib
 import json
 import mmap
@@ -116,17 +117,20 @@ def file_digest(path: Path) -> str | None:
 
 
 def sha256_of(path: Path) -> str:
-    """As `sha256sum` says it."""
+    """As `sha256sum` says it; of a pipe nobody waits for it."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "is no regular file", str(path))
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def noted_checksums(path: Path) -> dict[str, str]:
     """What a list for `sha256sum --check` says of each file by its name; empty if there is none."""
+    if not path.exists():
+        return {}
+    check_regular(path)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        return {}
     except (OSError, ValueError) as error:
         raise GoalwardError(f"{path}: cannot be read ({error})") from error
     pairs = [line.split("  ", 1) for line in lines if "  " in line]
@@ -134,8 +138,9 @@ def noted_checksums(path: Path) -> dict[str, str]:
 
 
 def write_checksums(path: Path, files: Iterable[Path]) -> None:
-    """Such a list of files beside it."""
-    lines = [f"{sha256_of(file)}  {file.name}\n" for file in sorted(files)]
+    """Such a list of files beside it, or elsewhere by their way from there."""
+    names = {file.relative_to(path.parent).as_posix(): file for file in files}
+    lines = [f"{sha256_of(names[name])}  {name}\n" for name in sorted(names)]
     write_text(path, "".join(lines))
 
 

@@ -1,5 +1,6 @@
 """What an evaluation depends on, as data; and TOML, which settings are written in."""
 
+import shlex
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -105,9 +106,21 @@ def toml_text(content: Mapping[str, Any]) -> str:
 
 
 def command_behind(config: Path) -> str:
-    """The command or call that a run's settings name; empty where none can be read."""
-    with suppress(GoalwardError, LookupError, TypeError):
-        return str(read_toml(config)["made_by"]["command"])
+    """What makes anew what is damaged in a run, as its settings name the command or call.
+
+    Empty where none can be read. A folder that was moved, or that another run had made way for, is
+    named as it is now; what was removed to make room need not be removed again.
+    """
+    with suppress(GoalwardError, LookupError, TypeError, ValueError):
+        command = str(read_toml(config)["made_by"]["command"])
+        words = shlex.split(command)
+        if words[0] != "goalward":
+            return command
+        words = [word for word in words if word not in ("--force", "--replace")]
+        for place, word in enumerate(words[:-1]):
+            if word == "--out" and Path(words[place + 1]).name != config.parent.name:
+                words[place + 1] = str(config.parent)
+        return shlex.join(words)
     return ""
 
 

@@ -72,6 +72,14 @@ def check_regular(path: Path) -> None:
         raise GoalwardError(f"{path}: {what}")
 
 
+def resolved(path: Path) -> Path:
+    """Where a path leads by all links on its way."""
+    try:
+        return path.resolve()
+    except RuntimeError as error:
+        raise GoalwardError(f"{path}: is a link that leads back to itself") from error
+
+
 def check_folder(path: Path) -> None:
     """Make a folder for results and try to write in it, before there are results."""
     check_here(path)

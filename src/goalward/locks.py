@@ -21,6 +21,7 @@ from datetime import datetime
 from pathlib import Path
 
 from goalward.errors import GoalwardError
+from goalward.files import resolved
 from goalward.urls import check_here
 
 try:
@@ -81,7 +82,7 @@ def alone_in(folder: Path, *, wait: bool = True, name: str = LOCK_FILE) -> Gener
     """
     check_here(folder)
     is_new = not folder.exists()
-    path = folder.resolve() / name
+    path = resolved(folder) / name
     if path in _held and _held[path][0] == threading.get_ident():
         yield
         return

@@ -16,7 +16,9 @@ def write_parquet(path: Path, table: "pa.Table") -> None:
 
     told = {**(table.schema.metadata or {}), CHECKSUM_KEY.encode(): CHECKSUM_PLACE.encode()}
     with written_with_checksum(path) as temporary:
-        pq.write_table(table.replace_schema_metadata(told), temporary, compression="zstd")
+        told_table = table.replace_schema_metadata(told)
+        # Absolute, as pyarrow takes a folder that is called ~ for that of the user.
+        pq.write_table(told_table, temporary.absolute(), compression="zstd")
 
 
 def read_parquet(path: Path) -> "pa.Table":
@@ -24,4 +26,4 @@ def read_parquet(path: Path) -> "pa.Table":
     import pyarrow.parquet as pq
 
     check(path)
-    return pq.read_table(path)
+    return pq.read_table(path.absolute())

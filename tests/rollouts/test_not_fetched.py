@@ -57,7 +57,9 @@ FILES = [
     (lerobot, "meta/episodes/chunk-000/file-000.parquet"),
     (lerobot, "data/chunk-000/file-000.parquet"),
     (lerobot, "videos/observation.images.front/chunk-000/file-000.mp4"),
+    (lerobot, "meta/tasks.parquet"),
     (lerobot_v21, "meta/episodes.jsonl"),
+    (lerobot_v21, "meta/tasks.jsonl"),
     (lerobot_v21, "data/chunk-000/episode_000001.parquet"),
     (lerobot_v21, "videos/chunk-000/observation.images.front/episode_000000.mp4"),
     (rollout_videos, "a.mp4"),
@@ -114,8 +116,10 @@ def test_a_pointer_in_place_of_an_image(tmp_path: Path):
         next(goalward.read(root)[0].frames("front"))
 
 
-@pytest.mark.parametrize(("write", "name"), [f for f in FILES if f[1] != "meta/info.json"])
-def test_a_pipe_is_not_waited_for(tmp_path: Path, write: Callable[[Path], Path], name: str):
+@pytest.mark.parametrize(("write", "name"), FILES)
+def test_a_pipe_is_named_and_not_waited_for(
+    tmp_path: Path, write: Callable[[Path], Path], name: str
+):
     root = write(tmp_path / "set")
     (root / name).unlink()
     os.mkfifo(root / name)
@@ -124,6 +128,8 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, write: Callable[[Path], Path],
     reading.start()
     reading.join(20)
     assert said, "waits for somebody to write into a pipe"
+    assert name in said[0]
+    assert "regular file" in said[0] or "is not a file" in said[0]
 
 
 def test_a_pipe_in_place_of_a_video_is_named(tmp_path: Path):

@@ -93,6 +93,24 @@ def whole_of_others(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        ("goalward evaluate rollouts --out a --force", "goalward evaluate rollouts --out {run}"),
+        ("goalward evaluate x --out b/run --replace --seeds 2", "{command} --out b/run --seeds 2"),
+        ("goalward evaluate x --out=a", "goalward evaluate x --out=a"),
+        ("goalward.evaluate(..., out='a')", "goalward.evaluate(..., out='a')"),
+    ],
+)
+def test_the_remedy_names_the_folder_as_it_is_called_now(tmp_path, command, wanted):
+    evaluate(tmp_path / "run", command=command)
+    flip(tmp_path / "run" / "values.parquet")
+    wanted = wanted.format(run=tmp_path / "run", command="goalward evaluate x")
+    with pytest.raises(GoalwardError) as error:
+        goalward.open_run(tmp_path / "run")
+    assert f"run `{wanted}` again, which makes anew what is damaged" in str(error.value)
+
+
 def test_settings_of_another_run_are_not_taken_for_its_own(folder, whole, whole_of_others, caplog):
     shutil.copy(whole_of_others / "config.toml", folder)
     with pytest.raises(GoalwardError, match=r"config\.toml: was changed or damaged"):
@@ -163,6 +181,31 @@ def test_whatever_is_damaged_the_same_command_ends_with_the_same_files(folder, w
         assert found.keys() == wanted.keys(), name
         told = [line for line in caplog.messages if path.name in line and "damaged" in line]
         assert told, name
+
+
+# What writes into the pipe would be waited for without end.
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("name", [*READ_BACK, "networks/nets-0.safetensors", "training_log.csv"])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(folder, whole, name):
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    evaluate(folder)
+    assert contents(folder) == contents(whole)
+
+
+def test_a_folder_in_place_of_a_file_is_named(folder):
+    (folder / "values.parquet").unlink()
+    (folder / "values.parquet").mkdir()
+    with pytest.raises(GoalwardError, match=r"run/values\.parquet: cannot be removed"):
+        evaluate(folder)
+
+
+def test_links_that_lead_back_to_themselves_are_named(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "link")
+    with pytest.raises(GoalwardError, match="link: is a link that leads back|link: is a file, but"):
+        evaluate(tmp_path / "link")
+    with pytest.raises(GoalwardError, match=r"link: (is a link|no such file)"):
+        goalward.evaluate(tmp_path / "link", tmp_path / "run", device="cpu")
 
 
 def test_networks_that_were_cut_are_trained_again_and_the_others_are_not(folder, caplog):

@@ -1,11 +1,14 @@
 """Files of scores as the programs that write them lay them out."""
 
+import os
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from goalward.errors import GoalwardError
+from goalward.values import score_file
 from goalward.values.score_file import read_scores
 
 LENGTHS = (3, 2)
@@ -37,6 +40,34 @@ def test_every_layout_is_read_without_being_told(tmp_path, name):
     pq.write_table(pa.table(LAYOUTS[name]), tmp_path / "scores.parquet")
     found = read_scores("theirs", tmp_path / "scores.parquet", ("0", "1"), LENGTHS)
     assert found.score.tolist() == SCORE.tolist()
+
+
+def test_pipes_and_pointers_of_git_lfs_are_named(tmp_path):
+    path = tmp_path / "scores.parquet"
+    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12345\n")
+    with pytest.raises(GoalwardError, match=r"scores\.parquet: is a pointer of Git LFS"):
+        read_scores("theirs", path, ("0", "1"), LENGTHS)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(GoalwardError, match=r"scores\.parquet: is no regular file"):
+        read_scores("theirs", path, ("0", "1"), LENGTHS)
+
+
+def test_a_few_bytes_may_not_claim_many_rows(tmp_path, monkeypatch):
+    path = tmp_path / "scores.parquet"
+    zeros = np.zeros(300_000, np.int64)
+    pq.write_table(pa.table({"episode": zeros, "frame": zeros, "score": SCORE[zeros]}), path)
+    monkeypatch.setattr(score_file, "_MANY_ROWS", 1000)
+    with pytest.raises(GoalwardError, match=r"claims 300,000 rows in [\d,]+ bytes"):
+        read_scores("theirs", path, ("0", "1"), LENGTHS)
+
+
+def test_a_folder_that_is_called_as_shells_call_home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "~").mkdir()
+    pq.write_table(pa.table(LAYOUTS["rlinf"]), tmp_path / "~" / "scores.parquet")
+    found = read_scores("theirs", "~/scores.parquet", ("0", "1"), LENGTHS)
+    assert len(found.score) == 5
 
 
 def test_a_frame_that_their_model_could_not_judge_is_named(tmp_path):

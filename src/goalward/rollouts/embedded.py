@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from goalward.files import resolved
 from goalward.stores.place import StoredPath
 from goalward.urls import as_url, without_file_protocol
 
@@ -31,4 +32,4 @@ def is_embedded(path: Path) -> bool:
     >>> is_embedded(located("demo")), is_embedded(located("my_rollouts"))
     (True, False)
     """
-    return path.resolve() == _FOLDER.resolve()
+    return resolved(path) == resolved(_FOLDER)

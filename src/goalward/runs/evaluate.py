@@ -25,7 +25,7 @@ from goalward.embeddings.encoders import DEFAULT_ENCODER
 from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import LOCAL, Workers
 from goalward.executors.ray_cluster import one_cluster
-from goalward.files import check_folder
+from goalward.files import check_folder, resolved
 from goalward.metrics.truth.frame_truth import FrameTruth, read_truth
 from goalward.metrics.truth.known_frames import known_frames
 from goalward.rollouts.dataset import Rollouts
@@ -127,7 +127,7 @@ def evaluate(
         "policy": policy or name_of(rollouts),
         "standard_horizon": standard_horizon,
         "hindsight": hindsight,
-        "scores": {name: str(Path(p).resolve()) for name, p in named_files(scores).items()},
+        "scores": {name: str(resolved(Path(p))) for name, p in named_files(scores).items()},
     }
     training = {"seeds": seeds, "preset": preset, "per_task": per_task, "folds": folds}
     training |= {"overrides": overrides, "split_seed": split_seed, "test_fraction": test_fraction}

@@ -12,6 +12,7 @@ from typing import Any
 
 from goalward.errors import GoalwardError, argument
 from goalward.executors.shard import Shard
+from goalward.files import check_regular
 from goalward.metrics.truth import BRANCHES_SUFFIX
 from goalward.simulate.truth import (
     Branching,
@@ -59,6 +60,8 @@ class BranchFile:
         self.branches: Branches = {}
         self._header = json.dumps(dict(made_with), sort_keys=True)
         try:
+            if path.exists():
+                check_regular(path)
             content = path.read_bytes() if path.exists() else b""
             num_whole = content.rfind(b"\n") + 1
             if num_whole:

@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 
 from goalward import spilled
 from goalward.devices import chosen_device, on_device
+from goalward.errors import GoalwardError
 from goalward.rollouts.endings import Endings
 from goalward.training.fit import batch_trainer
 from goalward.training.frames.blocks import frames_at_once
@@ -71,7 +73,8 @@ def training_outlook(
         kind = (stage.family, stage.output.name, stage.backup is not None, size)
         if kind not in tried:
             sample = _Sample(num_features, num_proprioception, numbers, tasks, chosen)
-            tried[kind] = sample.try_steps(group[:size])
+            with _memory_explained(own):
+                tried[kind] = sample.try_steps(group[:size])
         per_step, parameters = tried[kind]
         steps = own.num_batches * own.gradient_steps_per_batch
         steps += _steps_of_looks(group[0], own, num_frames)
@@ -92,6 +95,21 @@ def training_outlook(
         needed = 4 * num_frames * size
         num_bytes += needed if needed <= spilled.IN_MEMORY_BYTES else 0
     return TrainingOutlook(sum(map(len, groups)), len(groups), seconds, num_bytes)
+
+
+@contextmanager
+def _memory_explained(numbers: Hyperparameters) -> Generator[None]:
+    """Networks that do not fit are found here, where some steps are tried."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        # torch has no kind of its own for a machine without a GPU.
+        if isinstance(error, RuntimeError) and "alloc" not in str(error):
+            raise
+        raise GoalwardError(
+            f"networks of width {numbers.width} that learn from batches of {numbers.batch_size} "
+            "frames do not fit into memory"
+        ) from error
 
 
 def _steps_of_looks(run: NetRun, numbers: Hyperparameters, num_frames: int) -> float:

@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goalward.errors import GoalwardError, argument
+from goalward.files import check_regular
+from goalward.git_lfs import explained
 from goalward.rollouts.findings import counted, some_of
 from goalward.rollouts.labels.files import by_spelling
 
@@ -33,6 +35,8 @@ _SCORE = (
     *("progress", "value"),
 )
 _MOST_ROWS = 200_000_000
+# Equal values pack tightly: more rows than this, in less than a byte each, are no scores.
+_MANY_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,10 +116,13 @@ def read_scores(
 
 
 def _read(path: Path) -> tuple[pa.Table, dict[str, str]]:
+    check_regular(path)
     try:
-        file = pq.ParquetFile(path)
-    except (OSError, pa.ArrowException) as error:
-        raise GoalwardError(f"{path}: cannot be read as parquet ({error})") from error
+        # Absolute, as pyarrow takes a folder that is called ~ for that of the user.
+        file = pq.ParquetFile(path.absolute(), page_checksum_verification=True)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        problem = f"cannot be read as parquet ({error})"
+        raise GoalwardError(explained(path, problem)) from error
     with file:
         names = file.schema_arrow.names
         found: dict[str, str] = {}
@@ -127,8 +134,9 @@ def _read(path: Path) -> tuple[pa.Table, dict[str, str]]:
                     f"columns: {some_of(names, most=12)}"
                 )
             found[what] = there[0]
-        if not 0 < file.metadata.num_rows <= _MOST_ROWS:
-            raise GoalwardError(f"{path}: has {file.metadata.num_rows} rows")
+        num_rows, num_bytes = file.metadata.num_rows, path.stat().st_size
+        if not 0 < num_rows <= _MOST_ROWS or num_rows > max(_MANY_ROWS, num_bytes):
+            raise GoalwardError(f"{path}: claims {num_rows:,} rows in {num_bytes:,} bytes")
         try:
             return file.read(columns=list(found.values())), found
         except (OSError, pa.ArrowException) as error:

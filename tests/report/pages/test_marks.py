@@ -10,6 +10,7 @@ from exports.conftest import told_run
 from exports.curating.conftest import EPISODES
 from goalward.cli.app import app
 from goalward.metrics.auditing.audit import Audit, AuditedEpisode, Finding, FindingKind
+from goalward.parquet_files import read_parquet, write_parquet
 from goalward.report.pages.marks import refresh_marks, write_marks
 from goalward.rollouts.episode import Outcome
 from goalward.run_folder import RunFolder
@@ -49,13 +50,33 @@ def test_findings_and_decisions_with_their_reasons(run, tmp_path):
     assert len(marks["curation"]) == 6
 
 
-def test_what_was_said_of_other_values_is_not_shown(run, tmp_path):
-    audited(run)
+def test_what_was_said_of_other_values_is_not_shown_whatever_the_times_of_files_say(
+    run, tmp_path, caplog
+):
+    goalward.audit(run.path, progress=False)
     goalward.curate(run.path)
-    later = run.curation.stat().st_mtime + 10
-    os.utime(run.values, (later, later))
+    now = run.values.stat().st_mtime
+    # As a copy that keeps no times may leave them, or another machine's clock.
+    os.utime(run.values, (now + 10, now + 10))
+    write_marks(run, tmp_path / "report")
+    assert marks_in(tmp_path / "report")["curation"]["0"]["decision"] == "part"
+    write_parquet(run.values, read_parquet(run.values).slice(1))
+    os.utime(run.values, (now - 10, now - 10))
     write_marks(run, tmp_path / "report")
     assert marks_in(tmp_path / "report") == {"audit": {}, "curation": {}}
+    for name, verb in (("audit/audit.json", "audit"), ("curation/episodes.csv", "curate")):
+        words = f"{name}: was made of other values, and marks nothing; `goalward {verb} {run.path}`"
+        assert words in caplog.text
+
+
+def test_an_audit_of_a_version_that_did_not_say_of_which_values_goes_by_its_time(run, tmp_path):
+    audited(run)
+    write_marks(run, tmp_path / "report")
+    assert "2" in marks_in(tmp_path / "report")["audit"]
+    later = run.audit.stat().st_mtime + 10
+    os.utime(run.values, (later, later))
+    write_marks(run, tmp_path / "report")
+    assert marks_in(tmp_path / "report")["audit"] == {}
 
 
 def test_files_that_somebody_spoiled_are_left_aside_with_a_word(run, tmp_path, caplog):

@@ -348,6 +348,13 @@ def test_a_goal_outside_the_episode_is_left_out(tmp_path: Path):
     assert "puts the goal at frame 99 of an episode with 5 frames" in findings.left_out[0].reason
 
 
+def test_a_goal_of_an_episode_that_did_not_succeed_is_left_out(tmp_path: Path):
+    path = write(tmp_path, "a.csv", "episode_index,success,goal_frame\n0,false,2\n1,true,1\n")
+    findings = Findings()
+    decided(episodes_with({}, {}), LabelOptions(labels=path), findings)
+    assert "the goal at frame 2 of an episode that did not succeed" in findings.left_out[0].reason
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -111,6 +111,46 @@ def test_the_task_by_its_number(tmp_path: Path):
     assert [episode.task for episode in goalward.read(root)] == ["task 0", "task 1"]
 
 
+def test_tasks_that_cannot_be_read_are_told(tmp_path: Path):
+    root = write_lerobot(tmp_path, [make_episode(3, i == 0, task=f"task {i}") for i in range(2)])
+    edit_list(root, lambda t: t.drop_columns(["tasks"]))
+    (root / "meta/tasks.parquet").write_bytes(b"PAR1 and no more")
+    rollouts = goalward.read(root)
+    assert rollouts.tasks == ("",)
+    assert any("tasks.parquet: not a readable parquet" in text for text in rollouts.warnings)
+    assert f"{root}/meta: no text of task 1; its episodes have none" in rollouts.warnings
+
+
+@pytest.mark.parametrize("version", ["v3.0", "v2.1"])
+def test_what_is_left_without_its_info_is_no_folder_of_videos(tmp_path: Path, version: str):
+    """Its videos hold many episodes each, and would be taken for one."""
+    root = write_lerobot(tmp_path / "set", four(), version=version)
+    (root / "meta/info.json").unlink()
+    for path in (root, root / "videos"):
+        with pytest.raises(RolloutError, match="is a LeRobot data set|is missing"):
+            goalward.read(path, labels="success")
+    with pytest.raises(RolloutError, match=r"meta/info\.json: is missing"):
+        goalward.read(root, labels="success")
+
+
+def test_a_folder_that_is_called_as_shells_call_home(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_lerobot(tmp_path / "~", four(), pictures_as="image")
+    rollouts = goalward.read("~")
+    assert len(rollouts) == 4
+    assert next(rollouts[0].frames("front")).shape == (32, 32, 3)
+
+
+def test_pictures_of_a_table_that_was_replaced_since_it_was_read_are_refused(tmp_path: Path):
+    for name, seed in (("a", 0), ("b", 5)):
+        episodes = [make_episode(4, i == 0, seed=seed + i) for i in range(2)]
+        write_lerobot(tmp_path / name, episodes, pictures_as="image")
+    rollouts = goalward.read(tmp_path / "a")
+    data_of(tmp_path / "b", "v3.0").rename(data_of(tmp_path / "a", "v3.0"))
+    with pytest.raises(RolloutError, match="has changed since the data set was opened"):
+        next(rollouts[0].frames("front"))
+
+
 def test_a_column_of_pictures_is_no_proprioception(tmp_path: Path):
     root = write_lerobot(tmp_path, four(), pictures_as="image")
     with pytest.raises(RolloutError, match=f"column {CAMERA} holds struct"):

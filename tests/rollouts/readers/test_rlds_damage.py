@@ -12,7 +12,7 @@ from rollout_files.rlds_files import IMAGE, one_file, three_records
 
 from goalward.errors import RolloutError
 from goalward.rollouts.episode import Outcome
-from goalward.rollouts.readers import read
+from goalward.rollouts.readers import read, tfrecord
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,14 @@ def test_parts_that_do_not_fit(tmp_path: Path, broken: dict[str, Any], reason: s
     assert str(path) in reasons(rollouts)["toy-00000/1"]
     with pytest.raises(RolloutError, match="toy-00000/1"):
         read(path, strict=True)
+
+
+def test_a_record_that_claims_more_than_there_is_memory(tmp_path: Path, monkeypatch) -> None:
+    path, _ = three_records(tmp_path)
+    monkeypatch.setattr(tfrecord, "_LARGE_BYTES", 0)
+    monkeypatch.setattr(tfrecord, "free_bytes", lambda: 100)
+    with pytest.raises(RolloutError, match=r"record 0: claims .* more than there is memory for"):
+        read(path)
 
 
 def test_pictures_missing_or_not_pictures(tmp_path: Path) -> None:

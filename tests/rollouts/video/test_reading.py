@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rollout_files.lerobot import decoded, distinct_pictures, write_video
 
+import goalward
 from goalward import RolloutError
 from goalward.rollouts.video.index import read_index
 from goalward.rollouts.video.reading import VideoFrames
@@ -152,6 +153,26 @@ def test_a_missing_file(tmp_path: Path):
         read_index(tmp_path / "none.mp4")
     with pytest.raises(RolloutError, match="the video file is missing"):
         list(VideoFrames(tmp_path / "none.mp4", np.array([0.0]), 10.0))
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "a.mkv"])
+def test_a_video_that_was_replaced_since_it_was_read_is_named(tmp_path: Path, name: str):
+    for index in range(2):
+        write_video(
+            tmp_path / f"rollout_{index}_success{name[1:]}", list(PICTURES[index : index + 9])
+        )
+    rollouts = goalward.read(tmp_path)
+    first, second = sorted(tmp_path.iterdir())
+    shutil.copyfile(second, first)
+    assert first.stat().st_size != rollouts[0].camera("video").file_size
+    for look in (
+        lambda: next(rollouts[0].frames("video")),
+        rollouts[0].camera("video").fingerprint,
+    ):
+        with pytest.raises(
+            RolloutError, match="rollout_0.*has changed since the data set was opened"
+        ):
+            look()
 
 
 def test_damaged_sample_tables_never_give_another_exception(tmp_path: Path):

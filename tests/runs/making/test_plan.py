@@ -44,6 +44,12 @@ def test_networks_are_counted_as_they_are_trained(tmp_path) -> None:
         assert planned.seeds == len(trained.seeds)
 
 
+@pytest.mark.parametrize("numbers", [{"width": 10**10}, {"batch_size": 10**13}])
+def test_networks_that_no_memory_holds_are_named(numbers) -> None:
+    with pytest.raises(goalward.GoalwardError, match=r"networks of width \d+ .* fit into memory"):
+        plan(rollouts(), **SMALL | numbers)
+
+
 def test_one_value_function_serves_all_tasks_so_networks_do_not_grow_with_them() -> None:
     few, many = (plan(rollouts(num_tasks=n), **SMALL) for n in (2, 60))
     assert few.num_networks == many.num_networks == 60

@@ -107,6 +107,10 @@ def test_batches_there_are(steps, per_batch, batches):
         ({"gradient_steps_per_batch": 0}, "gradient_steps_per_batch must be at least 1"),
         ({"width": 2.5}, "width cannot be 2.5"),
         ({"width": "8"}, "width cannot be '8'"),
+        ({"width": float("inf")}, "width cannot be inf"),
+        ({"learning_rate": float("nan")}, "learning_rate cannot be nan"),
+        ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
+        ({"capacity": 0}, "capacity must be at least 1, got 0"),
         ({"width": None}, "width cannot be None"),
         ({"width": True}, "width cannot be True"),
         ({"standardise": 1}, "standardise cannot be 1"),
@@ -293,3 +297,10 @@ def test_what_is_left_to_the_clock_is_left_to_it_for_every_method():
         own = numbers.of(method)
         assert (own.discount, own.td_normaliser) == (1 - 1.75 / 100, 100.0)
     assert hyperparameters("libero").for_horizon(100).of("lambda-returns").discount == 0.993
+
+
+def test_whole_numbers_may_be_written_as_floats():
+    numbers = Hyperparameters(num_steps=1e3, capacity=64.0, apart={"mc": {"width": 8.0}})
+    for value in (numbers.num_steps, numbers.capacity, numbers.of("mc").width):
+        assert isinstance(value, int)
+    assert (numbers.num_steps, numbers.capacity, numbers.of("mc").width) == (1000, 64, 8)

@@ -87,6 +87,33 @@ def test_what_does_not_fit_into_memory_is_not_tried(path: Path, monkeypatch: pyt
     assert read_features(path).num_frames == len(zeros)
 
 
+def test_a_few_bytes_may_not_ask_for_much_memory(path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(npz_arrays, "_LARGE_BYTES", 1 << 20)
+    np.savez_compressed(path, **ARRAYS | {"ids": np.array(["a" * (1 << 20), "b", "c"])})
+    tracemalloc.start()
+    with pytest.raises(goalward.GoalwardError, match=r"ids declares .* no recording can be"):
+        read_features(path)
+    assert tracemalloc.get_traced_memory()[1] < 5e6
+    tracemalloc.stop()
+
+
+def test_arrays_of_other_names_are_not_read(path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(npz_arrays, "_LARGE_BYTES", 1 << 20)
+    np.savez_compressed(path, **ARRAYS | {"others": np.zeros(1 << 22)})
+    assert read_features(path).num_frames == 6
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_array_that_is_there_twice_is_refused(path: Path):
+    np.savez(path, **ARRAYS)
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, np.array(["failure"] * 3))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("outcomes.npy", buffer.getvalue())
+    with pytest.raises(goalward.GoalwardError, match=r"features\.npz: holds outcomes twice"):
+        read_features(path)
+
+
 def test_an_array_may_not_reach_into_the_next(path: Path):
     """A map of the file would show the numbers of whatever follows."""
     np.savez(path, **ARRAYS | {"ids": ["a", "b", "c"]})

@@ -22,6 +22,8 @@ from goalward.runs.run import Run
 EPISODES, STRETCHES, EFFECT = "episodes.csv", "stretches.csv", "effect.csv"
 WEIGHTS, COMMANDS = "weights.parquet", "commands.sh"
 CHECKSUMS = "checksums.txt"
+# By its way from a curation in the run's folder.
+_VALUES = "../values.parquet"
 _EPISODE_COLUMNS = (
     *("episode", "task", "outcome", "decision", "frames", "frames_kept", "weight", "reasons"),
 )
@@ -79,7 +81,11 @@ def write_curation(
     with written_whole(folder / WEIGHTS) as temporary:
         write_parquet(weight_table(curation, run, frames), temporary, made_with)
     write_text(folder / COMMANDS, commands(curation, run.folder.path, frames, folder))
-    write_checksums(folder / CHECKSUMS, [folder / name for name in (*_BEGINNINGS, WEIGHTS)])
+    written = [folder / name for name in (*_BEGINNINGS, WEIGHTS)]
+    if folder.parent == run.folder.path and run.folder.values.is_file():
+        # Beside the values, the list also says which they were.
+        written.append(folder / _VALUES)
+    write_checksums(folder / CHECKSUMS, written)
 
 
 def weight_table(curation: Curation, run: Run, frames: LeRobotFrames | None) -> pa.Table:
@@ -222,7 +228,7 @@ def _is_list_of_ours(path: Path) -> bool:
         names = noted_checksums(path).keys()
     except GoalwardError:
         return False
-    return bool(names) and names <= {*_BEGINNINGS, WEIGHTS}
+    return bool(names) and names <= {*_BEGINNINGS, WEIGHTS, _VALUES}
 
 
 def _as_csv(columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:

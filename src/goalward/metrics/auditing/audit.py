@@ -70,7 +70,8 @@ class Audit:
     """Findings, the surest first, and all episodes in the order in which to look at their labels.
 
     `near_steps` is how near to success counts as done, None where there are no values.
-    `unchecked` are sentences that say what could not be checked, and why.
+    `unchecked` are sentences that say what could not be checked, and why. `of_values` is the
+    checksum of the values by which labels were judged: others may take their place.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Audit:
     method: str = ""
     near_steps: int | None = None
     unchecked: tuple[str, ...] = ()
+    of_values: str = ""
 
     def __repr__(self) -> str:
         findings = counted(self.findings, "finding")

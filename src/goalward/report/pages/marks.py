@@ -5,8 +5,8 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from goalward.checksums import DamagedFile, noted_checksums, sha256_of
-from goalward.errors import GoalwardError
+from goalward.checksums import DamagedFile, carried_checksum, noted_checksums, sha256_of
+from goalward.errors import GoalwardError, command_line
 from goalward.report.pages.assets import INDEX
 from goalward.report.pages.scripts import is_whole, script_text, write_script
 from goalward.report.words.audit import finding_words
@@ -35,15 +35,16 @@ def write_marks(run: RunFolder, folder: Path) -> None:
 def _audited(run: RunFolder) -> dict[str, list[dict[str, Any]]]:
     """By episode what to look at, the surest first."""
     found: dict[str, list[dict[str, Any]]] = {}
-    if not _is_of_these_values(run, run.audit / "audit.json"):
-        return found
+    path = run.audit / "audit.json"
     try:
         audit = read_audit(run)
-    except GoalwardError as error:
+        if audit is None or not _is_of_these_values(run, path, audit.of_values, "audit"):
+            return found
+    except (GoalwardError, OSError) as error:
         _log.warning("no marks of the audit: %s", error)
         return found
-    for one in () if audit is None else audit.findings:
-        words = finding_words(one, audit.near_steps if audit else None)
+    for one in audit.findings:
+        words = finding_words(one, audit.near_steps)
         mark = {"sure": round(100 * one.sure), "frame": one.frames[0], "words": words}
         found.setdefault(one.episode, []).append(mark)
     return found
@@ -52,12 +53,14 @@ def _audited(run: RunFolder) -> dict[str, list[dict[str, Any]]]:
 def _curated(run: RunFolder) -> dict[str, dict[str, Any]]:
     """By episode whether it is kept, how many frames of it, and the rules that dropped others."""
     path = run.curation / "episodes.csv"
-    if not _is_of_these_values(run, path):
+    if not path.exists():
         return {}
     try:
-        noted = noted_checksums(run.curation / "checksums.txt").get(path.name)
-        if sha256_of(path) != noted:
+        noted = noted_checksums(run.curation / "checksums.txt")
+        if sha256_of(path) != noted.get(path.name):
             raise DamagedFile(path)
+        if not _is_of_these_values(run, path, noted.get(f"../{run.values.name}", ""), "curate"):
+            return {}
         with path.open(newline="", encoding="utf-8") as file:
             return {
                 row["episode"]: {
@@ -72,9 +75,16 @@ def _curated(run: RunFolder) -> dict[str, dict[str, Any]]:
         return {}
 
 
-def _is_of_these_values(run: RunFolder, path: Path) -> bool:
-    """Whether a file is there, and newer than the values: others say nothing of them."""
-    try:
-        return path.stat().st_mtime_ns >= run.values.stat().st_mtime_ns
-    except OSError:
-        return False
+def _is_of_these_values(run: RunFolder, path: Path, of_values: str, verb: str) -> bool:
+    """Whether a file speaks of the values that are there now: of others it says nothing.
+
+    Files of earlier versions do not say of which; then it is to be newer than the values.
+    """
+    if of_values:
+        is_of_these = of_values in (carried_checksum(run.values), sha256_of(run.values))
+    else:
+        is_of_these = path.stat().st_mtime_ns >= run.values.stat().st_mtime_ns
+    if not is_of_these:
+        again = command_line(verb, run.path)
+        _log.warning("%s: was made of other values, and marks nothing; `%s` again", path, again)
+    return is_of_these

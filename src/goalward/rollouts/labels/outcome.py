@@ -97,10 +97,12 @@ def decide(
         elif evidence.goal_frame is not None and not (
             evidence.success and 0 <= evidence.goal_frame < episode.num_frames
         ):
+            frames = f"with {episode.num_frames} frames"
+            of = frames if evidence.success else "that did not succeed"
             findings.leave_out(
                 episode.episode_id,
                 f"{where}: {label_source} puts the goal at frame {evidence.goal_frame} of an "
-                f"episode with {episode.num_frames} frames",
+                f"episode {of}",
             )
         else:
             labels[episode.episode_id] = _label(episode, evidence, options.horizon)

@@ -157,7 +157,7 @@ def _shards(path: Path) -> list[_Shard]:
     shards: list[_Shard] = []
     for candidate in candidates:
         name = _FILE_NAME.fullmatch(candidate.name)
-        if name is not None and candidate.is_file():
+        if name is not None and not candidate.is_dir():
             index, count = int(name["index"] or 0), int(name["count"] or 1)
             shards.append(_Shard(candidate, name["stem"], index, count))
     return sorted(shards, key=lambda shard: (shard.stem, shard.index, shard.path.name))
@@ -204,9 +204,11 @@ def _notice_splits(shards: Sequence[_Shard], findings: Findings) -> None:
 def _promised_records(folder: Path, findings: Findings) -> dict[tuple[str, int], int]:
     """Records per (split, shard) as dataset_info.json has them; empty if it says nothing."""
     path = folder / "dataset_info.json"
-    if not path.is_file():
+    if not path.exists():
         return {}
     try:
+        if not path.is_file():  # reading a pipe would wait for ever
+            raise OSError("is no regular file")
         splits: Any = json.loads(path.read_text(encoding="utf-8"))["splits"]
         return {
             (str(split["name"]), index): int(length)

@@ -16,11 +16,14 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message, message_fa
 
 from goalward.errors import RolloutError
 from goalward.git_lfs import NOT_FETCHED, is_pointer_file
+from goalward.memory import free_bytes, size_words
 
 # Length (uint64), its checksum (uint32), the bytes, their checksum (uint32); little endian.
 _HEADER_BYTES = 12
 _FOOTER_BYTES = 4
 _GZIP_MAGIC = b"\x1f\x8b"
+# A record below this fits anyway; one above is compared with the memory that is free.
+_LARGE_BYTES = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,9 @@ class Record:
 
 def read_records(path: Path) -> Iterator[Record]:
     """Every record of a file in order, one in memory at a time."""
+    if not path.is_file():  # opening a pipe would wait for ever
+        yield Record(RecordPlace(path, 0, 0, 0), b"", "the file is no regular file", is_end=True)
+        return
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
@@ -85,6 +91,9 @@ def _record_at(file: BinaryIO, start: RecordPlace, size: int) -> Record:
     if missing > 0:
         return Record(start, b"", f"the file is cut off ({missing} bytes missing)", is_end=True)
     place = replace(start, length=length)
+    if length > _LARGE_BYTES and length > free_bytes():
+        problem = f"claims {size_words(length)}, more than there is memory for"
+        return Record(place, b"", problem)
     content, footer = file.read(length), file.read(_FOOTER_BYTES)
     if footer != _masked_checksum(content):
         return Record(place, b"", "its checksum does not match its bytes")

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from goalward.errors import RolloutError
 from goalward.rollouts.findings import Findings, counted, some_of
+from goalward.rollouts.readers import lerobot
 from goalward.rollouts.readers.assembly import Found, FoundEpisode, ReadOptions, no_proprioception
 from goalward.rollouts.readers.video_labels import (
     EVAL_INFO,
@@ -42,7 +43,7 @@ def recognises(path: Path) -> bool:
         return _is_video_name(path.name)
     if not path.is_dir():
         return False
-    return (path / EVAL_INFO).is_file() or next(_videos_below(path), None) is not None
+    return (path / EVAL_INFO).exists() or next(_videos_below(path), None) is not None
 
 
 def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
@@ -75,8 +76,8 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
 
 def _refuse_parts_of_lerobot(folder: Path) -> None:
     """Its videos hold many episodes each: taken one by one they would be read wrongly."""
-    below = [path.parent.parent for path in folder.glob("*/meta/info.json")]
-    above = [p for p in folder.absolute().parents if (p / "meta" / "info.json").is_file()]
+    below = [path.parent for path in folder.glob("*/meta") if lerobot.recognises(path.parent)]
+    above = [path for path in folder.absolute().parents if lerobot.recognises(path)]
     for root in (*below, *above[:1]):
         raise RolloutError(f"{folder}: {root} is a LeRobot data set; point at it")
 
@@ -126,7 +127,7 @@ def _sources(folder: Path, names: VideoNames, findings: Findings) -> list[LabelC
     """What the files next to the videos say. One that cannot be read is reported, and labels
     come from the others."""
     readers: list[tuple[Path, Callable[[Path, VideoNames, Findings], LabelClaims]]] = []
-    if (folder / EVAL_INFO).is_file():
+    if (folder / EVAL_INFO).exists():
         readers.append((folder / EVAL_INFO, read_eval_info))
     readers += [(path, read_csv) for path in label_files(folder)]
     sources: list[LabelClaims] = []
@@ -194,7 +195,9 @@ def _frames(path: Path, findings: Findings) -> tuple[VideoFrames, float | None]:
         raise RolloutError(f"{path}: the times of the video's frames do not increase")
     # Frames are told apart by their time: what counts there is the smallest spacing.
     closest = 1 / float(spacing.min()) if len(spacing) else 1.0
-    frames = VideoFrames(path, times, closest, index.height, index.width, index.codec)
+    frames = VideoFrames(
+        path, times, closest, index.height, index.width, index.codec, index.file_size
+    )
     return frames, _rate(spacing)
 
 

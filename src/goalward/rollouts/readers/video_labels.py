@@ -140,6 +140,8 @@ class _Evaluation:
 def read_eval_info(path: Path, names: VideoNames, findings: Findings) -> LabelClaims:
     """What eval_info.json says; RolloutError if it cannot be read."""
     try:
+        if not path.is_file():  # reading a pipe would wait for ever
+            raise OSError("is no regular file")
         content: Any = json.loads(path.read_text(encoding="utf-8"))
         evaluations = list(_evaluations(content))
     except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
@@ -191,8 +193,9 @@ def _evaluation(task: str, content: Mapping[str, Any], successes: Any) -> _Evalu
 
 def label_files(folder: Path) -> list[Path]:
     """The csv files of a folder that have a column of paths and one of outcomes, or may have."""
-    found = (path for path in sorted(folder.glob("*.csv")) if path.is_file())
-    return [path for path in found if _is_labels(path) or is_pointer_file(path)]
+    found = (path for path in sorted(folder.glob("*.csv")) if not path.is_dir())
+    # What cannot be looked into, a pipe for example, is told when it is to be read.
+    return [p for p in found if not p.is_file() or _is_labels(p) or is_pointer_file(p)]
 
 
 def _is_labels(path: Path) -> bool:

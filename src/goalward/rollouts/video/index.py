@@ -37,7 +37,7 @@ class VideoIndex:
 
     `num_intact` counts the frames, in order of storage, whose bytes lie inside the file; it is
     less than the number of frames if the file was cut. `is_turned`: a player would turn the
-    pictures (known of MP4 only).
+    pictures (known of MP4 only). `file_size` is 0 where it is not known.
     """
 
     codec: str
@@ -46,6 +46,7 @@ class VideoIndex:
     timestamps: npt.NDArray[np.float64]
     num_intact: int
     is_turned: bool = False
+    file_size: int = 0
 
     @property
     def num_frames(self) -> int:
@@ -76,6 +77,7 @@ def _index_of(tables: SampleTables) -> VideoIndex:
         timestamps=np.sort(tables.ticks) / tables.ticks_per_s,
         num_intact=int(beyond_the_end[0]) if len(beyond_the_end) else len(tables.sizes),
         is_turned=tables.is_turned,
+        file_size=tables.file_size,
     )
 
 
@@ -103,6 +105,7 @@ def _demuxed_index(path: Path) -> VideoIndex:
                 height=stream.codec_context.height,
                 timestamps=(in_order - in_order[0]) * float(stream.time_base),
                 num_intact=len(shown),
+                file_size=container.size,
             )
     except (av.error.FFmpegError, OSError, ValueError) as error:
         raise RolloutError(f"{path}: not a readable video ({error})") from error

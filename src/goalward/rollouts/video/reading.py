@@ -1,5 +1,6 @@
 """Frames of one episode out of a video file, each matched to its time."""
 
+import contextlib
 import itertools
 import struct
 from collections.abc import Generator, Iterator, Sequence
@@ -21,6 +22,7 @@ from goalward.rollouts.frames import Image, checked_indices, new_digest
 from goalward.rollouts.video.fingerprint import video_fingerprint
 from goalward.stores.fetching import fetched
 from goalward.stores.objects import state_name
+from goalward.stores.place import StoredPath
 
 # A frame counts as the one wanted if it is shown within a quarter of a frame of its time.
 # Recorders round timestamps to a microsecond or a float32; a wrong frame is a whole frame off.
@@ -40,6 +42,8 @@ class VideoFrames:
 
     `timestamps` are seconds after the first frame of the file, increasing, one per frame of the
     episode. A time at which the file shows no frame is an error, never the nearest frame.
+    `file_size` is that of the file they were found in, 0 if it is not known: a file of another size
+    is another one.
     """
 
     path: Path
@@ -48,6 +52,7 @@ class VideoFrames:
     height: int = 0
     width: int = 0
     codec: str = ""
+    file_size: int = 0
 
     @property
     def num_frames(self) -> int:
@@ -72,6 +77,8 @@ class VideoFrames:
         if state is not None and state in _noted:
             return _noted[state]
         found = video_fingerprint(self.path, self.timestamps, _TOLERANCE_FRAMES / self.fps)
+        # Not before, as a file that was cut is told as such.
+        self._check_unchanged()
         if state is not None:
             _noted[state] = found
         return found
@@ -96,10 +103,22 @@ class VideoFrames:
         if state is not None:
             _noted[state] = fingerprint
 
+    def _check_unchanged(self) -> None:
+        """Frames of a file that was replaced meanwhile would stand beside the labels of the old.
+
+        Files of stores have states of their own.
+        """
+        if self.file_size == 0 or isinstance(self.path, StoredPath):
+            return
+        with contextlib.suppress(OSError):
+            if self.path.stat().st_size != self.file_size:
+                raise RolloutError(f"{self.path}: has changed since the data set was opened")
+
     def _decode(self, in_order: Sequence[int]) -> Iterator[Image]:
         """The frames with these increasing indices."""
         # One reformatter for the whole clip: a new one per frame halves the speed.
         reformatter = VideoReformatter()
+        self._check_unchanged()
         with _opened(self.path) as (container, stream):
             for run in _runs(in_order):
                 yield from self._decode_run(container, stream, reformatter, run)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import goalward
+from goalward.checksums import carried_checksum
 from goalward.errors import GoalwardError
 from goalward.files import check_folder
 from goalward.metrics.auditing.audit import Audit, AuditedEpisode, Finding, FindingKind
@@ -90,6 +91,11 @@ def read_audit(run: RunFolder) -> Audit | None:
 # ---- what is audited ----------------------------------------------------------------------------
 
 
+def _checksum_of(values: Path) -> str:
+    """What a table carries; empty where the run is in memory alone."""
+    return (carried_checksum(values) or "") if values.is_file() else ""
+
+
 def _run_of(rollouts: Run | Rollouts | str | Path) -> Run | None:
     if isinstance(rollouts, Run):
         return rollouts
@@ -163,6 +169,7 @@ def _with_labels(run: Run, found: list[Finding], unchecked: list[str]) -> Audit:
         method=run.method,
         near_steps=near_steps(run.time_limit),
         unchecked=tuple(unchecked),
+        of_values=_checksum_of(run.folder.values),
     )
 
 

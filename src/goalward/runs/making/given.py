@@ -13,6 +13,7 @@ from goalward.embeddings.encoders import DEFAULT_ENCODER, FLOAT, find_encoder
 from goalward.embeddings.features import layout
 from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import HERE, Workers
+from goalward.files import resolved
 from goalward.metrics.truth import BRANCHES_SUFFIX
 from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth
 from goalward.rollouts.dataset import Rollouts
@@ -133,7 +134,7 @@ def check_apart(rollouts: Rollouts | str | Path, out: Path) -> None:
     check_here(out)
     if isinstance(rollouts, Rollouts) or not located(rollouts).is_dir():
         return
-    if out.resolve().is_relative_to(located(rollouts).resolve()):
+    if resolved(out).is_relative_to(resolved(located(rollouts))):
         raise GoalwardError(
             f"{out}: lies in the folder of the rollouts, where nothing else is written; give "
             f"another {argument('out')}"

@@ -19,6 +19,7 @@ import goalward
 from goalward.checksums import DamagedFile, check
 from goalward.config import EvaluationConfig, read_toml
 from goalward.errors import GoalwardError, argument
+from goalward.files import resolved
 from goalward.leftovers import sweep
 from goalward.locks import LOCK_FILE, alone_in
 from goalward.rollouts.findings import some_of
@@ -94,7 +95,7 @@ def place_of(out: Path, settings: RunSettings, *, replace: bool = False) -> Plac
 
 
 def _next_to(out: Path) -> Iterator[Path]:
-    whole = out if out.name not in ("", "..") else out.resolve()
+    whole = out if out.name not in ("", "..") else resolved(out)
     return (whole.with_name(f"{whole.name}-{number}") for number in count(2))
 
 

@@ -22,6 +22,7 @@ from goalward.checksums import (
     read_json_with_checksum,
     write_json_with_checksum,
 )
+from goalward.errors import GoalwardError
 from goalward.files import written_whole
 from goalward.rollouts.dataset import Rollouts
 
@@ -141,7 +142,11 @@ class Steps:
         Who begins removes what is of others; files that were changed since are removed here.
         """
         for file in self.changed_files(name):
-            file.unlink(missing_ok=True)
+            try:
+                file.unlink(missing_ok=True)
+            except OSError as error:
+                reason = error.strerror or error
+                raise GoalwardError(f"{file}: cannot be removed ({reason})") from error
         begun: StepNote = {"inputs": inputs}
         self._noted[name] = begun
         self._write()

@@ -15,7 +15,7 @@ from typing import Any
 from goalward.config import EvaluationConfig
 from goalward.embeddings.learned_frames import LearnedFrames, read_learned_frames
 from goalward.errors import GoalwardError, argument
-from goalward.files import written_whole
+from goalward.files import resolved, written_whole
 from goalward.metrics.familiarity import Familiarity, familiarity, learned_frames
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted, some_of
@@ -88,7 +88,7 @@ def _changes_nothing(source: Run, name: str) -> GoalwardError:
 
 
 def check_other_folder(source: Run, out: Path) -> None:
-    if out.resolve() == source.folder.path.resolve():
+    if resolved(out) == resolved(source.folder.path):
         raise GoalwardError(
             f"{out}: is the run whose networks are to judge; give another {argument('out')}"
         )

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from goalward.checksums import DamagedFile, noted_checksums, sha256_of
 from goalward.errors import GoalwardError, argument
-from goalward.files import written_whole
+from goalward.files import check_regular, written_whole
 from goalward.simulate.recording.trace import Trace
 from goalward.simulate.tasks import WEIGHTS_SUFFIX, find_task
 
@@ -133,6 +133,8 @@ class SimulationSettings(Plan):
 
     @classmethod
     def read(cls, path: Path) -> Self:
+        if path.exists():
+            check_regular(path)
         try:
             stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             stored.pop("natural_success_rate")

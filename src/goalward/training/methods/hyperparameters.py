@@ -123,6 +123,8 @@ class Hyperparameters:
             value = getattr(self, known.name)
             if known.name not in ("apart", "lags") and not _fits(value, known.default):
                 raise GoalwardError(f"{known.name} cannot be {value!r}")
+            if isinstance(value, float) and known.name in _WHOLE:
+                object.__setattr__(self, known.name, int(value))  # 1e3 is a thousand
         for name, choices in (
             ("time_out", ("terminal", "open")),
             ("anchor_frames", ANCHOR_FRAMES),
@@ -145,6 +147,10 @@ class Hyperparameters:
             )
         if self.cross_fit < 0 or self.cross_fit == 1:
             raise GoalwardError(f"cross_fit must be 0 or at least 2 folds, got {self.cross_fit}")
+        if self.capacity is not None and self.capacity < 1:
+            raise GoalwardError(f"capacity must be at least 1, got {self.capacity}")
+        if not self.learning_rate > 0:
+            raise GoalwardError(f"learning_rate must be above 0, got {self.learning_rate}")
         for name in ("rounds", "max_inputs", "input_noise", "weight_decay", "patience"):
             if not getattr(self, name) >= 0:
                 raise GoalwardError(f"{name} must be at least 0, got {getattr(self, name)}")
@@ -251,13 +257,14 @@ def _fits(value: object, default: object) -> bool:
         return isinstance(value, type(default))
     if value is None or isinstance(value, bool) or not isinstance(value, int | float):
         return value is None and default is None
-    return not isinstance(default, int) or value == int(value)
+    return math.isfinite(value) and (not isinstance(default, int) or value == int(value))
 
 
 ANCHOR_FRAMES = ("all", "success")
 # Draws all frames alike; the paper's methods keep the paper's batches, whatever the data.
 _WITHOUT_REPLAY = "lambda-returns"
 _LEAST_BATCH = 32
+_WHOLE = frozenset(one.name for one in fields(Hyperparameters) if one.type in (int, int | None))
 
 _KNOWN_TO_0_1_0 = frozenset(
     {

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goalward.errors import GoalwardError, RolloutError
-from goalward.files import written_whole
+from goalward.files import check_regular, written_whole
 from goalward.git_lfs import explained
 from goalward.progress import OnProgress, unheard
 from goalward.rollouts.dataset import Rollouts
@@ -43,6 +43,10 @@ from goalward.stores.place import StoredPath, place_of, told_by_url
 from goalward.training.stored.npz_arrays import read_npz
 
 _WANTED = ("features", "episode_ends", "outcomes")
+_OPTIONAL = (
+    *("goal_frames", "ids", "tasks", "fps", "every", "proprioception"),
+    *("task_names", "task_vectors", "layout"),
+)
 # What zipfile and numpy raise on damaged files; encrypted ones are a RuntimeError.
 _BROKEN = (
     OSError,
@@ -100,20 +104,18 @@ def read_features(path: str | Path, *, on_fetch: OnProgress = unheard) -> Rollou
 
 
 def _read(path: Path) -> Rollouts:
-    if not path.is_file():
-        raise GoalwardError(f"{path}: no such file")
+    check_regular(path)
     if not zipfile.is_zipfile(path):
         raise GoalwardError(explained(path, "is not a feature file (.npz)"))
     try:
-        arrays = read_npz(path, mapped="features")
+        arrays = read_npz(path, (*_WANTED, *_OPTIONAL), mapped="features")
     except _BROKEN as error:
         raise GoalwardError(f"{path}: cannot be read as a feature file ({error})") from error
     missing = [name for name in _WANTED if name not in arrays]
     if missing:
         raise GoalwardError(
             f"{path}: holds no {', '.join(missing)}; a feature file has "
-            f"{', '.join(_WANTED)}, and perhaps goal_frames, ids, tasks, fps, every, "
-            "proprioception, task_names, task_vectors, layout"
+            f"{', '.join(_WANTED)}, and perhaps {', '.join(_OPTIONAL)}"
         )
     try:
         return _rollouts(path, arrays.pop("features"), arrays)

@@ -13,6 +13,11 @@ from goalward.training.stored.npz_arrays import read_npz
 
 _log = logging.getLogger("goalward.training")
 
+_NAMES = (
+    *("features", "proprioception", "episode_ends", "goal_frames", "failures"),
+    *("words", "looked_at"),
+)
+
 
 def write_frames(path: Path, frames: TrainingFrames) -> None:
     """All that a training looks at; a feature file has no proprioception beside the features."""
@@ -34,7 +39,7 @@ def write_frames(path: Path, frames: TrainingFrames) -> None:
 
 def read_frames(path: Path) -> TrainingFrames:
     """What `write_frames` wrote, with features in the file until they are asked for."""
-    arrays = read_npz(path, mapped="features")
+    arrays = read_npz(path, _NAMES, mapped="features")
     tasks, ids, vectors = json.loads(str(arrays["words"]))
     return TrainingFrames(
         arrays["features"],

@@ -4,7 +4,7 @@ import math
 import os
 import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +16,9 @@ from goalward.errors import GoalwardError
 
 _LOCAL_HEADER_BYTES = 30
 _BYTES_AT_A_TIME = 1 << 22
+# How tightly an array may be packed that takes more memory than this.
+_LARGE_BYTES = 1 << 28
+_MOST_PACKED = 100
 
 
 @dataclass(frozen=True)
@@ -32,14 +35,17 @@ class _Header:
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-def read_npz(path: Path, mapped: str) -> dict[str, npt.NDArray[Any]]:
-    """The arrays by name; the one called `mapped` is not read where it can be mapped."""
+def read_npz(path: Path, names: Collection[str], mapped: str) -> dict[str, npt.NDArray[Any]]:
+    """Those of these arrays that are there; the one called `mapped` is not read but mapped where
+    it can be."""
     arrays: dict[str, npt.NDArray[Any]] = {}
     with zipfile.ZipFile(path) as archive, np.load(path, allow_pickle=False) as file:
         for entry in archive.infolist():
             name = entry.filename.removesuffix(".npy")
-            if name == entry.filename:
+            if name == entry.filename or name not in names:
                 continue
+            if name in arrays:
+                raise GoalwardError(f"{path}: holds {name} twice")
             with archive.open(entry) as content:
                 header = _header(content)
             _check_declared(f"{path}: {name}", header, entry)
@@ -48,6 +54,7 @@ def read_npz(path: Path, mapped: str) -> dict[str, npt.NDArray[Any]]:
                     _read_through(content)
                 arrays[name] = _map(path, header, entry)
             else:
+                _check_packed(f"{path}: {name}", header, entry)
                 _check_memory(f"{path}: {name}", header)
                 arrays[name] = file[name]
     return arrays
@@ -77,6 +84,17 @@ def _check_declared(where: str, header: _Header, entry: zipfile.ZipInfo) -> None
         raise GoalwardError(
             f"{where} declares {_words(header)}, which are {header.num_bytes_declared:,} bytes, "
             f"and holds {there:,}"
+        )
+
+
+def _check_packed(where: str, header: _Header, entry: zipfile.ZipInfo) -> None:
+    """A few bytes may not ask for gigabytes of memory."""
+    num_bytes = header.num_bytes_declared
+    if num_bytes > _LARGE_BYTES and num_bytes > _MOST_PACKED * entry.compress_size:
+        raise GoalwardError(
+            f"{where} declares {_words(header)}: {num_bytes:,} bytes, which are packed into "
+            f"{entry.compress_size:,}, as no recording can be; if it is one, write it with "
+            "np.savez, not compressed"
         )
 
 

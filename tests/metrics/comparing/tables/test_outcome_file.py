@@ -36,6 +36,16 @@ def test_one_file_with_a_column_policy(folder):
     assert first.episodes[1].where == "a.csv, line 3"
 
 
+def test_pipes_and_pointers_of_git_lfs_are_named(folder):
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12345\n"
+    with pytest.raises(GoalwardError, match="^a.csv: is a pointer of Git LFS"):
+        read(folder, pointer, GOOD)
+    (folder / "a.csv").unlink()
+    os.mkfifo(folder / "a.csv")
+    with pytest.raises(GoalwardError, match="^a.csv: is no regular file"):
+        read_outcomes([(folder / "a.csv").relative_to(folder)])
+
+
 def test_an_episode_may_begin_at_its_goal(folder):
     table = read(folder, "policy,success,steps\na,true,0\nb,true,1.0\n")
     assert [policy.episodes[0].steps for policy in table.policies] == [0, 1]

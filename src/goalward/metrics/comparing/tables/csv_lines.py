@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goalward.errors import GoalwardError
+from goalward.files import check_regular
+from goalward.git_lfs import NOT_FETCHED, is_pointer_file
 from goalward.metrics.comparing.tables.outcome_columns import normalised
 from goalward.rollouts.findings import counted, some_of
 from goalward.run_folder import RunFolder
@@ -64,6 +66,10 @@ def digest(file: Path) -> str:
 def _lines(file: Path) -> Lines:
     """The cells of every line that has any, with its number."""
     number = 0
+    if file.exists():
+        check_regular(file)  # a pipe would be waited for without end
+    if is_pointer_file(file):
+        raise GoalwardError(f"{file}: {NOT_FETCHED}")
     try:
         with file.open(encoding="utf-8-sig", newline="") as opened:
             reader = csv.reader(opened, strict=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from goalward.errors import GoalwardError
+from goalward.files import resolved
 from goalward.metrics.comparing.tables.csv_lines import CsvLines, csv_lines, digest, file_of
 from goalward.metrics.comparing.tables.layouts import (
     Found,
@@ -113,7 +114,7 @@ def _contents(paths: Sequence[Path]) -> dict[Path, Path]:
     digests: dict[str, Path] = {}
     for path in paths:
         file = file_of(path)
-        if file.resolve() in [other.resolve() for other in files.values()]:
+        if resolved(file) in [resolved(other) for other in files.values()]:
             raise GoalwardError(f"{file}: named twice")
         files[path] = file
     if len(files) > 1:

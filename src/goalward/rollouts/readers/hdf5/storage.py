@@ -101,7 +101,7 @@ def hdf5_files(path: Path) -> list[Path]:
     """The file itself, or those of the folder that have the name of an HDF5 file."""
     if path.is_dir():
         inside = (entry for entry in path.iterdir() if entry.suffix.lower() in SUFFIXES)
-        return sorted(entry for entry in inside if entry.is_file())
+        return sorted(entry for entry in inside if not entry.is_dir())
     if path.suffix.lower() in SUFFIXES:
         return [path]
     return [path] if path.is_file() and h5py.is_hdf5(path) else []

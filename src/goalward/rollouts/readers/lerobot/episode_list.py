@@ -223,24 +223,29 @@ def _json_lines(path: Path) -> Iterable[dict[str, Any]]:
         yield row
 
 
-def read_tasks(root: Path) -> dict[int, str]:
+def read_tasks(root: Path, findings: Findings) -> dict[int, str]:
     """Task texts by task_index, for lists of episodes that do not spell them out."""
+    meta = root / "meta"
+    path = meta / "tasks.parquet"
+    path = path if path.exists() else meta / "tasks.jsonl"
+    if not path.exists():
+        return {}
     try:
-        if (root / "meta" / "tasks.parquet").is_file():
-            path = root / "meta" / "tasks.parquet"
+        if path.suffix == ".parquet":
             stored = read_columns(path, lambda names: names, most_rows=_MOST_EPISODES)
             table = stored.to_pydict()
             # The text is an index column without a name in some versions.
             texts = next((table[name] for name in table if name != "task_index"), [])
             pairs = zip(table.get("task_index", []), texts, strict=True)
-        elif (root / "meta" / "tasks.jsonl").is_file():
-            rows = list(_json_lines(root / "meta" / "tasks.jsonl"))
-            pairs = [(row.get("task_index"), row.get("task")) for row in rows]
         else:
-            return {}
+            rows = list(_json_lines(path))
+            pairs = [(row.get("task_index"), row.get("task")) for row in rows]
         return {int(number): str(text) for number, text in pairs if number is not None}
-    except (RolloutError, TypeError, ValueError):
-        return {}
+    except RolloutError as error:
+        findings.damage(str(error))
+    except (TypeError, ValueError) as error:
+        findings.damage(f"{path}: is no list of tasks ({error})")
+    return {}
 
 
 def _first_task(tasks: object) -> str | None:

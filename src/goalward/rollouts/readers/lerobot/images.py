@@ -26,7 +26,9 @@ def image_frames(path: Path, camera: str, table: EpisodeTable, info: Info) -> En
     height, width = (0, 0) if len(shape) != 3 else shape[1:] if channels_first else shape[:2]
     return EncodedFrames(
         # Not a lambda: clips travel to other processes.
-        load=functools.partial(_encoded_images, path, camera, table.rows, info.root),
+        load=functools.partial(
+            _encoded_images, path, camera, table.rows, info.root, path.stat().st_size
+        ),
         num_frames=table.num_frames,
         where=f"{path}, {camera}",
         height=height,
@@ -53,7 +55,7 @@ def _check_images(path: Path, camera: str, rows: npt.NDArray[np.int64], root: Pa
 def _num_empty(path: Path, camera: str) -> int | None:
     """Cells of an image column without bytes, by the file's own statistics; None: not known."""
     try:
-        metadata = pq.read_metadata(path)
+        metadata = pq.read_metadata(path.absolute())
         total = 0
         for group in range(metadata.num_row_groups):
             for position in range(metadata.num_columns):
@@ -68,16 +70,18 @@ def _num_empty(path: Path, camera: str) -> int | None:
 
 
 def _encoded_images(
-    path: Path, camera: str, rows: npt.NDArray[np.int64], root: Path
+    path: Path, camera: str, rows: npt.NDArray[np.int64], root: Path, num_bytes: int
 ) -> list[bytes]:
-    """The stored pictures in these rows."""
+    """The stored pictures in these rows of a file that is still as long as it was."""
+    if path.is_file() and path.stat().st_size != num_bytes:
+        raise RolloutError(f"{path}: has changed since the data set was opened")
     return [_image_bytes(cell, path, root) for cell in _cells(path, camera, rows)]
 
 
 def _cells(path: Path, camera: str, rows: npt.NDArray[np.int64]) -> list[object]:
     """The cells in these rows; only the row groups that hold them are read."""
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with pq.ParquetFile(path.absolute(), page_checksum_verification=True) as file:
             counts = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
             ends = np.cumsum(counts)
             groups = np.unique(np.searchsorted(ends, rows, side="right"))

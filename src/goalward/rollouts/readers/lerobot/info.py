@@ -97,6 +97,9 @@ def _version(declared: object, root: Path, path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
+    if not path.is_file():  # opening a pipe would wait for ever
+        problem = "is no regular file" if path.exists() else "is missing"
+        raise RolloutError(f"{path}: {problem}; nothing else says what the data set holds")
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

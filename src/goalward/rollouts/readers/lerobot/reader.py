@@ -39,7 +39,9 @@ _PICTURES = ("video", "image")
 
 
 def recognises(path: Path) -> bool:
-    return (path / "meta" / "info.json").is_file()
+    """Also without its info.json: the videos of what is left are no episodes of their own."""
+    names = ("info.json", "episodes", "episodes.jsonl")
+    return any((path / "meta" / name).exists() for name in names)
 
 
 def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
@@ -55,9 +57,9 @@ def find(path: Path, options: ReadOptions, findings: Findings) -> Found:
         label_files={
             name: labels_by_episode(read_label_file(path / name, find_episode), path / name)
             for name in LABEL_FILES
-            if (path / name).is_file()
+            if (path / name).exists()
         },
-        tasks=read_tasks(path),
+        tasks=read_tasks(path, findings),
         success_key=options.label.success_key,
         videos=Videos(path, info, findings, options.match, overlapping(entries, info)),
     )
@@ -162,7 +164,7 @@ class _Reader:
         for entry in entries:
             try:
                 table = tables.episode(entry.episode_index)
-                episodes.append(self._found_episode(entry, table, data_file))
+                episodes.append(self._found_episode(entry, table, data_file, findings))
             except RolloutError as error:
                 findings.leave_out(str(entry.episode_index), str(error))
         return episodes
@@ -179,7 +181,7 @@ class _Reader:
             findings.notice(f"{self.info.path}: does not declare {name}, which the files have")
 
     def _found_episode(
-        self, entry: EpisodeEntry, table: EpisodeTable, data_file: Path
+        self, entry: EpisodeEntry, table: EpisodeTable, data_file: Path, findings: Findings
     ) -> FoundEpisode:
         if table.num_frames == 0:
             raise RolloutError(f"{data_file}: holds no rows of the episode")
@@ -194,7 +196,7 @@ class _Reader:
             proprioception=self._proprioception(table, data_file),
             cameras={name: self._frames(name, entry, table, data_file) for name in self.cameras},
             evidence=self._evidence(entry, table),
-            task=self._task(entry, table),
+            task=self._task(entry, table, findings),
             fps=self.info.fps,
             action_size=next((self.info.size(key) for key in _ACTIONS if self.info.size(key)), 0),
             terminated=_is_terminated(table, data_file),
@@ -220,10 +222,14 @@ class _Reader:
             raise RolloutError(f"{data_file}: timestamp does not increase from frame to frame")
         return seconds
 
-    def _task(self, entry: EpisodeEntry, table: EpisodeTable) -> str:
+    def _task(self, entry: EpisodeEntry, table: EpisodeTable, findings: Findings) -> str:
         numbers = table.columns.get("task_index")
         if entry.task is None and numbers is not None and numbers.dtype.kind in "iu":
-            return self.tasks.get(int(numbers[0]), "")
+            number = int(numbers[0])
+            if number not in self.tasks:
+                meta = self.info.root / "meta"
+                findings.notice(f"{meta}: no text of task {number}; its episodes have none")
+            return self.tasks.get(number, "")
         return entry.task or ""
 
     def _proprioception(self, table: EpisodeTable, data_file: Path) -> FloatArray:

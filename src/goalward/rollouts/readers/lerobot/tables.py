@@ -33,8 +33,10 @@ def read_columns(
         raise RolloutError(f"{path}: {problem}")
     try:
         # Checksums are verified where the writer stored them, which few do. Threads and read-ahead
-        # only cost time on files this small.
-        with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
+        # only cost time on files this small. Absolute, as pyarrow takes a folder that is called ~
+        # for that of the user.
+        place = path.absolute()
+        with pq.ParquetFile(place, page_checksum_verification=True, pre_buffer=False) as file:
             names = choose(file.schema_arrow.names)
             _check_claims(path, file.metadata, names, most_rows)
             return file.read(columns=names, use_threads=False)

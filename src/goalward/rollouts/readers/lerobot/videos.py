@@ -76,7 +76,13 @@ class Videos:
         if not self.info.packs_episodes and index.num_frames > len(wanted):
             self.longer.setdefault(camera, []).append(str(entry.episode_index))
         return VideoFrames(
-            path, wanted, fps, height=index.height, width=index.width, codec=index.codec
+            path,
+            wanted,
+            fps,
+            height=index.height,
+            width=index.width,
+            codec=index.codec,
+            file_size=index.file_size,
         )
 
     def _check_window(
