@@ -128,7 +128,7 @@ def _more_time(run: Run) -> str:
         case Saying.EXPECTED:
             return f"about {percent(twice.rate.value)}"
         case Saying.HINT:
-            return f"perhaps {percent(twice.rate.value)}, a hint"
+            return "cannot tell yet"
         case Saying.MEASURED:
             return f"{percent(answer.share.value)} of time-outs, measured"
         case Saying.CANNOT_TELL:

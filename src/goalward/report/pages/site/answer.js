@@ -91,7 +91,7 @@
       build("h2.answer-title", {}, [icon("forward", 16), "Next"]),
       build("ol", {}, steps.map((step) => build("li", {}, [
         build("p", {}, linked(step)),
-        step.command ? build("div.command", {}, [build("code", { text: step.command }), goalward.copyButton(step.command, "Command")]) : null,
+        step.command ? build("div.command", {}, [build("code", { title: step.command, text: step.command }), goalward.copyButton(step.command, "Command")]) : null,
       ]))),
     ]);
   }
@@ -110,9 +110,9 @@
 
   // ---- more time, steps ---------------------------------------------------------------------
 
-  function tile(title, number, parts, tag) {
-    return build(`div.answer.small-answer${tag ? ".doubted" : ""}`, {}, [
-      build("p.answer-title", {}, [title, tag ? build("span.tag", { text: tag }) : null]),
+  function tile(title, number, parts) {
+    return build("div.answer.small-answer", {}, [
+      build("p.answer-title", { text: title }),
       number === null ? null : build("p.medium", { text: number }),
       ...parts,
     ]);
@@ -124,11 +124,7 @@
   // One answer for each way of knowing it (metrics/time_out_answer.py).
   const SAYINGS = {
     expected: (found) => tile(TWICE, `about ${W.percent(found.more_time.value)}`, expected(found)),
-    // No interval: it would claim that the values behind it are right.
-    hint: (found) => tile(TWICE, `perhaps ${W.percent(found.more_time.value)}`, [
-      note("succeed, each given its own clock again, by values that may be no better than guessing"),
-      verdicts(found),
-    ], "a hint"),
+    hint: (found) => tile(TWICE, "Cannot tell yet", [note(found.needed), hint(found)]),
     measured: (found) => tile(TWICE, `${W.percent(found.share.value)} of time-outs`, [
       bar(found.share, "Time-outs that succeed with their clock again"),
       note(`succeed, as measured in a simulator that gave each its own clock again; ${W.interval(found.share)}`),
@@ -157,15 +153,31 @@
     ]);
   }
 
-  function verdicts({ late, verdicts: limits }) {
-    const { on_its_way: near, stuck, cannot_tell: unclear } = late;
+  // No interval: it would claim that the values behind it are right.
+  function hint(found) {
     return build("details.verdicts", {}, [
-      build("summary", { text: `${near.length} on their way, ${stuck.length} stuck` }),
-      note(`On their way: a chance of at least ${W.percent(limits.on_its_way_from)} with their own clock again; stuck: at most ${W.percent(limits.stuck_up_to)}; of ${unclear.length} nobody can tell.`),
+      build("summary", { text: "What the values say, as a hint" }),
+      note(`Perhaps ${W.percent(found.more_time.value)} succeed, each given its own clock again; these values may be no better than guessing.`),
+      ...lateNotes(found),
+    ]);
+  }
+
+  function verdicts(found) {
+    const { on_its_way: near, stuck, cannot_tell: unclear } = found.late;
+    return build("details.verdicts", {}, [
+      build("summary", { text: `${near.length} on their way, ${stuck.length} stuck, ${unclear.length} in between` }),
+      ...lateNotes(found),
+    ]);
+  }
+
+  function lateNotes({ late, verdicts: limits }) {
+    const { on_its_way: near, stuck, cannot_tell: unclear } = late;
+    return [
+      note(`On their way: a chance of at least ${W.percent(limits.on_its_way_from)} with their own clock again; stuck: at most ${W.percent(limits.stuck_up_to)}; of those in between nobody can tell.`),
       lateEpisodes("On their way", near),
       lateEpisodes("Stuck", stuck),
-      lateEpisodes("Cannot tell", unclear),
-    ]);
+      lateEpisodes("In between", unclear),
+    ];
   }
 
   // The first few by name; the rest in the table, those nearest to the goal on top.

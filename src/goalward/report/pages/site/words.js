@@ -73,7 +73,7 @@
   // Words as Python has them (report/words/blocks.py): [style, text] pairs, blocks of them.
   function spans(parts) {
     return parts.map(([style, words]) => {
-      const text = words.replace(/ %/g, "\u00a0%");
+      const text = words.replace(/ %/g, "\u00a0%").replace(/\bp ([=<]) /g, "p\u00a0$1\u00a0");
       if (style === "em") return goalward.build("em", {}, goalward.named(text));
       return style ? goalward.build(style, { text }) : document.createTextNode(text);
     });
