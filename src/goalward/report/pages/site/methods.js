@@ -121,7 +121,7 @@
     return [traces, {
       margin: { l: 48, r: 52, t: 8, b: 40 },
       barmode: "group", bargap: 0.2, shapes, annotations, showlegend: traces.length > 1,
-      yaxis: { range: [0, 1.05], tickvals: [0, 0.25, 0.5, 0.75, 1], tickformat: ".0%" }, xaxis: { gridcolor: "rgba(0,0,0,0)", tickangle: 0, tickfont: { size: isNarrow ? 10 : 13 } },
+      yaxis: { range: [0, 1.05], tickvals: [0, 0.25, 0.5, 0.75, 1], tickformat: ".0%" }, xaxis: { gridcolor: "rgba(0,0,0,0)", tickangle: 0, tickfont: { size: width <= 320 ? 7.5 : isNarrow ? 10 : 13 } },
     }];
   }
 
