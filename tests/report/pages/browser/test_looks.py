@@ -84,6 +84,16 @@ def test_on_a_phone_the_words_of_bars_lie_level_and_apart(several_tasks, open_re
         assert left["x"] + left["width"] <= right["x"]
 
 
+def test_numbers_keep_their_signs_and_names_their_letters(several_tasks, open_report):
+    page = open_report(several_tasks).without_charts().open("#words")
+    assert "\u22121 is at the goal" in page.inner_text(".glossary >> nth=2")
+    shown = page.evaluate(
+        """() => goalward.words.spans([["", "from -1 to 5 % (p = 1)"], ["em", "run -1 5 %"],
+          ["code", "cut -1"]]).map((one) => one.textContent)"""
+    )
+    assert shown == ["from \u22121 to 5\u00a0% (p\u00a0=\u00a01)", "run -1 5 %", "cut -1"]
+
+
 def test_two_figures_side_by_side_begin_at_one_height(full_report, open_report):
     page = open_report(full_report, **LARGE).open()
     page.wait_for_selector("html[data-charts]")

@@ -68,7 +68,7 @@
     return build(`div.answer.trust.${isGood ? "good" : "doubtful"}`, { id: "trust", tabindex: "-1" }, [
       build("p.answer-title", {}, [icon(isGood ? "goal" : "warning", 16), "Can the values be relied on?"]),
       build("p.medium", { text: found.word }),
-      build("p.answer-note", { text: found.why }),
+      build("p.answer-note", { text: W.printed(found.why) }),
       doubts.length
         ? build("details.why", {}, [build("summary", { text: "More on this" }), ...doubts.map((spans) => build("p.answer-note", {}, W.spans(spans)))])
         : null,
@@ -80,7 +80,7 @@
     const { caution } = goalward.run.front.trust;
     if (!caution) return null;
     const why = () => goalward.route.link({ view: "overview", id: null, frame: null, part: "trust" });
-    return build("p.doubt-line", {}, [icon("warning", 16), build("span", {}, [caution, " ", build("a", { href: why(), text: "What that means" })])]);
+    return build("p.doubt-line", {}, [icon("warning", 16), build("span", {}, [W.printed(caution), " ", build("a", { href: why(), text: "What that means" })])]);
   }
 
   // ---- what to do now -----------------------------------------------------------------------
