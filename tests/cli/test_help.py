@@ -52,3 +52,15 @@ def test_examples_can_be_copied(verb):
     lines = [line.strip() for line in block.splitlines() if line.strip()]
     assert lines
     assert not [one for one in lines if not one.startswith(("goalward ", "# ", "ssh "))]
+
+
+@pytest.mark.parametrize("verb", [name for name in VERBS if name != "cache"])
+def test_usage_names_the_arguments_as_the_help_does(verb):
+    text = help_text(verb)
+    usage = text.split("\n\n")[0]
+    arguments = text.split("─ Arguments")[1].split("╰")[0] if "─ Arguments" in text else ""
+    named = re.findall(r"^│ +\*? +([A-Z]+) ", arguments, flags=re.MULTILINE)
+    named += re.findall(r"^│ ([A-Z]+) ", arguments, flags=re.MULTILINE)
+    assert named
+    assert [name for name in named if name not in usage] == []
+    assert "ARGS" not in usage

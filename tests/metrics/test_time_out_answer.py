@@ -36,6 +36,7 @@ def trust(grade, skill=0.8, low=0.7):
         (Grade.GOOD, MEASURED, Saying.EXPECTED, 0.46, None),
         (Grade.FAIR, None, Saying.EXPECTED, 0.46, None),
         (Grade.WEAK, None, Saying.HINT, 0.46, None),
+        (Grade.WEAK, MEASURED, Saying.MEASURED, 0.6, 0.46),
         (Grade.NONE, None, Saying.CANNOT_TELL, None, 0.46),
         (Grade.UNKNOWN, NOT_AT_THE_END, Saying.CANNOT_TELL, None, 0.46),
         (Grade.CONTRADICTED, NOT_AT_THE_END, Saying.CANNOT_TELL, None, 0.46),

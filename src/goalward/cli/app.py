@@ -91,6 +91,13 @@ _VERBS = {
         "reproduce": reproduce_command,
     },
 }
+# Where the last argument may be left out or given several times, by the name that its help has.
+_USAGE = {
+    "compare": "[OPTIONS] TABLE [MORE...]",
+    "report": "[OPTIONS] RUN [OTHERS...]",
+    "settings": "[NAME]",
+    "sheet": "[OPTIONS] RUN EPISODE...",
+}
 for _place, (_title, _commands) in enumerate(_VERBS.items(), start=1):
     _group = Group(_title, sort_key=_place)
     for _number, (_name, _command) in enumerate(_commands.items()):
@@ -98,7 +105,8 @@ for _place, (_title, _commands) in enumerate(_VERBS.items(), start=1):
             _command.group, _command.sort_key = (_group,), _number
             app.command(_command)
         else:
-            app.command(_command, name=_name, group=_group, sort_key=_number)
+            _usage = f"Usage: goalward {_name} {_USAGE[_name]}" if _name in _USAGE else None
+            app.command(_command, name=_name, group=_group, sort_key=_number, usage=_usage)
 _also = Group("Also", sort_key=len(_VERBS) + 1)
 for _name in ("--help", "--version"):
     app[_name].group = (_also,)

@@ -17,10 +17,11 @@ from goalward.metrics.truth.card import TruthCard
 class Saying(StrEnum):
     """What kind of answer can be given.
 
-    `EXPECTED`: what chances expect, from values that were shown to know something. `HINT`: the
-    same from weak values, to be taken as a hint. `MEASURED`: values are not to be relied on, but a
-    simulator gave time-outs their clock again and saw. `CANNOT_TELL`: they are not to be relied on
-    and nobody measured. `NO_QUESTION`: nothing timed out, or nothing can be learned from.
+    `EXPECTED`: what chances expect, from values that were shown to know something. `HINT`: nobody
+    can tell yet, and weak values give a hint to who asks. `MEASURED`: values were not shown to
+    know anything, but a simulator gave time-outs their clock again and saw. `CANNOT_TELL`: they
+    are not to be relied on and nobody measured. `NO_QUESTION`: nothing timed out, or nothing can
+    be learned from.
     """
 
     EXPECTED = "expected"
@@ -63,11 +64,11 @@ def time_out_answer(
     if trust.grade in (Grade.GOOD, Grade.FAIR):
         return TimeOutAnswer(Saying.EXPECTED, claimed, interval)
     more = rollouts_for_trust(trust, scores.policy.success)
-    if trust.grade is Grade.WEAK:
-        return TimeOutAnswer(Saying.HINT, claimed, interval, more_rollouts=more)
     late = None if truth is None else truth.clock_end
     if late is not None and late.measured.value is not None:
         return TimeOutAnswer(Saying.MEASURED, late.measured, late.measured_interval, claimed)
+    if trust.grade is Grade.WEAK:
+        return TimeOutAnswer(Saying.HINT, claimed, interval, more_rollouts=more)
     if trust.grade is Grade.CONTRADICTED:
         # The truth of these very episodes says no: the same for more of them.
         more = None

@@ -59,17 +59,18 @@ def test_one_screen_holds_it(name):
     assert len(lines) <= LINES_OF_A_SCREEN - ADDED_BY_THE_COMMAND, "\n".join(lines)
 
 
-def test_weak_values_give_a_hint_and_no_interval():
-    """Wherever it is told: the interval of a guess would look like knowledge."""
+def test_weak_values_do_not_answer_and_give_a_hint_to_who_reads_on():
+    """Without an interval: that of a guess would look like knowledge."""
     run = run_of(knowing)
     trust = replace(run.trust, grade=Grade.WEAK)
     weak = replace(run, results=replace(run.results, trust=trust))
     line = next(one for one in brief_words(weak) if one.startswith("With twice the time"))
     told = next(one for one in summary(weak).split("\n\n") if one.startswith("**With twice"))
     for words in (line, told):
-        assert "perhaps 50 % succeed" in words
-        assert "hint, no more" in words
+        assert ": cannot tell yet. " in words.replace("**", "")
         assert "interval " not in words.replace("No interval is given", "")
+    assert "50 %" not in line
+    assert "As a hint, no more: perhaps 50 % succeed" in told
     assert "With other amounts of time" in summary(run)
     assert "With other amounts of time" not in summary(weak)
 

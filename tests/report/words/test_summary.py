@@ -187,7 +187,7 @@ def test_values_that_cannot_be_relied_on_name_no_episode_and_no_share():
     """The answer that can be given, and what it would take; the number is for those who ask."""
     few, coin = words(knowing, num_episodes=2), words(blind)
     assert "**With twice the time**: cannot tell. It needs about 14 more rollouts" in few
-    assert "**With twice the time**: cannot tell. More rollouts of the same kind are not" in coin
+    assert "**With twice the time**: cannot tell. How many more rollouts it needs these" in coin
     for text in (few, coin):
         assert "Stuck:" not in text
         assert "are expected to succeed" not in text

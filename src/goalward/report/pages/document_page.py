@@ -148,14 +148,18 @@ def _block(block: Block, title: str) -> str:
 def _table(table: Table, title: str) -> str:
     head = "".join(f'<th scope="col">{named(name)}</th>' for name in (table.corner, *table.columns))
     rows = "".join(
-        f"<tr><td>{named(name)}</td>"
-        + "".join(f"<td>{shown(cell.plain())}</td>" for cell in row)
-        + "</tr>"
+        f"<tr><td>{named(name)}</td>" + "".join(_cell(cell.plain()) for cell in row) + "</tr>"
         for name, row in table.rows
     )
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
     shown_table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     return f"{scrolling(shown_table, f'{title}, by {table.corner}')}{notes}"
+
+
+def _cell(text: str) -> str:
+    """A cell; numbers stay on one line, words may take several."""
+    kind = "" if any(map(str.isdigit, text)) else ' class="words-cell"'
+    return f"<td{kind}>{shown(text)}</td>"
 
 
 def _spans(words: Spans) -> str:

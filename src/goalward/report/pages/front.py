@@ -146,8 +146,10 @@ def _tasks(run: Run) -> list[dict[str, Any]]:
             "success": share(one.success),
             "time_outs": one.num_time_out,
             "failures": one.num_failure,
-            # What nobody should rely on is no column of a table.
-            "more_time": estimate(one.share, one.share_interval) if tells else None,
+            # What nobody should rely on is no answer, for all tasks or for this one.
+            "more_time": estimate(one.share, one.share_interval)
+            if tells and one.values_tell is not False
+            else None,
             "auroc": estimate(one.auroc, one.auroc_interval),
             "values_tell": one.values_tell,
             "values": values_words(one),

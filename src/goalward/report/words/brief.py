@@ -59,10 +59,7 @@ def _with_more_time(run: Run) -> str:
         case Saying.EXPECTED:
             return f"{expected}."
         case Saying.HINT:
-            return (
-                f"perhaps {percent(twice.rate.value)} succeed; a hint, no more, as these values "
-                "may be no better than guessing."
-            )
+            return f"cannot tell yet. {needed_words(run)}"
         case Saying.MEASURED:
             return (
                 f"{percent(answer.share.value)} of the time-outs succeed "

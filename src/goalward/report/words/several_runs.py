@@ -130,7 +130,7 @@ def _more_time(run: Run) -> str:
             hint = ", a hint" if is_of_another_run(run) else ""
             return f"about {percent(twice.rate.value)}{hint}"
         case Saying.HINT:
-            return f"perhaps {percent(twice.rate.value)}, a hint"
+            return "cannot tell yet"
         case Saying.MEASURED:
             return f"{percent(answer.share.value)} of time-outs, measured"
         case Saying.CANNOT_TELL:

@@ -1,8 +1,10 @@
 """What to expect of timed-out episodes, in words that claim no more than the numbers."""
 
 from goalward.errors import argument
+from goalward.metrics.doubts import CHANCE
 from goalward.metrics.more_time import ON_ITS_WAY_FROM, STUCK_UP_TO, Verdict
 from goalward.metrics.time_out_answer import Saying
+from goalward.metrics.trust import Grade
 from goalward.report.words.blocks import (
     Block,
     Paragraph,
@@ -76,7 +78,7 @@ def more_time_words(run: Run) -> Spans:
             hint = f" (a hint, {POLICY_LEARNED_FROM})" if is_of_another_run(run) else ""
             return spans(f"{hint} ", _expected_words(run))
         case Saying.HINT:
-            return spans(" (a hint, no more) ", _hint_words(run))
+            return spans(f": cannot tell yet. {needed_words(run)} {_hint_words(run)}")
         case Saying.MEASURED:
             return spans(
                 f" {percent(answer.share.value)} ({span_words(answer.share_interval)}) of the "
@@ -92,6 +94,12 @@ def needed_words(run: Run) -> str:
     more = run.time_outs.more_rollouts
     if more:
         return f"It needs about {more:,} more rollouts to know whether the values know anything."
+    highest = run.trust.skill_interval.high
+    if run.trust.grade in (Grade.WEAK, Grade.NONE) and highest is not None and highest > CHANCE:
+        return (
+            "How many more rollouts it needs these cannot say; letting some of them run for "
+            "longer would show it."
+        )
     return (
         "More rollouts of the same kind are not expected to change that; letting some of them run "
         "for longer would show it."
@@ -102,7 +110,7 @@ def _hint_words(run: Run) -> str:
     """What weak values expect: no interval, which would claim that they are right."""
     twice = run.scores.policy.more_time.twice
     return (
-        f"perhaps {percent(twice.rate.value)} succeed: "
+        f"As a hint, no more: perhaps {percent(twice.rate.value)} succeed, "
         f"{_late_words(run, f'({percent(twice.share.value)})')}. No interval is given: these "
         "values may be no better than guessing."
     )

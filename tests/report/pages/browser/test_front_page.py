@@ -48,7 +48,7 @@ def test_no_bar_hides_the_word_for_no_skill_and_none_its_own_error(survival_repo
     plot = page.locator(".bars .js-plotly-plot")
     word = plot.locator(".annotation text").bounding_box()
     bars = [bar.bounding_box() for bar in plot.locator(".bars .point path").all()]
-    assert len(bars) == 3
+    assert len(bars) == 4
     assert word["x"] >= max(bar["x"] + bar["width"] for bar in bars)
     assert word["x"] + word["width"] <= plot.bounding_box()["x"] + plot.bounding_box()["width"]
     paleness = plot.locator(".bars .point path").first.evaluate("p => p.style.fillOpacity")

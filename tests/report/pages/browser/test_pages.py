@@ -47,9 +47,15 @@ def test_an_answer_in_doubt_is_not_shown_as_sure(demo_report, open_report):
     assert page.inner_text(".trust .medium") == "As a hint only"
     page.click(".trust summary")
     assert "Take what the values of liveness say here as a hint" in page.inner_text(".trust")
-    assert page.inner_text(".answer.doubted .tag") == "a hint"
-    assert page.inner_text(".answer.doubted .medium").startswith("perhaps ")
-    assert "interval" not in page.inner_text(".answer.doubted")
+    tile = page.locator(".small-answer", has_text="With twice the time")
+    assert tile.locator(".medium").inner_text() == "Cannot tell yet"
+    assert "more rollouts" in tile.inner_text()
+    # What the values say is there for who asks, and without an interval.
+    assert "Perhaps" not in tile.inner_text()
+    tile.locator("summary").click()
+    assert "Perhaps " in tile.inner_text()
+    assert "interval" not in tile.inner_text()
+    assert tile.locator(".interval").count() == 0
 
 
 def test_a_card_opens_the_player_at_its_frame(demo_report, open_report):

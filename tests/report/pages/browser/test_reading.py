@@ -43,7 +43,7 @@ def test_values_without_doubts_are_shown_without(long_report, open_report):
     reader = open_report(long_report).without_charts()
     page = reader.open()
     assert page.locator(".answer", has_text="With twice the time").count() == 1
-    assert page.locator(".doubt-line, .doubted").count() == 0
+    assert page.locator(".doubt-line, .trust.doubtful").count() == 0
     page = reader.open("#episodes")
     assert page.locator(".doubt-line").count() == 0
 

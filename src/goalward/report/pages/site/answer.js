@@ -68,7 +68,7 @@
     return build(`div.answer.trust.${isGood ? "good" : "doubtful"}`, { id: "trust", tabindex: "-1" }, [
       build("p.answer-title", {}, [icon(isGood ? "goal" : "warning", 16), "Can the values be relied on?"]),
       build("p.medium", { text: found.word }),
-      build("p.answer-note", { text: found.why }),
+      build("p.answer-note", { text: W.printed(found.why) }),
       doubts.length
         ? build("details.why", {}, [build("summary", { text: "More on this" }), ...doubts.map((spans) => build("p.answer-note", {}, W.spans(spans)))])
         : null,
@@ -80,7 +80,7 @@
     const { caution } = goalward.run.front.trust;
     if (!caution) return null;
     const why = () => goalward.route.link({ view: "overview", id: null, frame: null, part: "trust" });
-    return build("p.doubt-line", {}, [icon("warning", 16), build("span", {}, [caution, " ", build("a", { href: why(), text: "What that means" })])]);
+    return build("p.doubt-line", {}, [icon("warning", 16), build("span", {}, [W.printed(caution), " ", build("a", { href: why(), text: "What that means" })])]);
   }
 
   // ---- what to do now -----------------------------------------------------------------------
@@ -91,7 +91,7 @@
       build("h2.answer-title", {}, [icon("forward", 16), "Next"]),
       build("ol", {}, steps.map((step) => build("li", {}, [
         build("p", {}, linked(step)),
-        step.command ? build("div.command", {}, [build("code", { text: step.command }), goalward.copyButton(step.command, "Command")]) : null,
+        step.command ? build("div.command", {}, [build("code", { title: step.command, text: step.command }), goalward.copyButton(step.command, "Command")]) : null,
       ]))),
     ]);
   }
@@ -124,11 +124,7 @@
   // One answer for each way of knowing it (metrics/time_out_answer.py).
   const SAYINGS = {
     expected: (found) => tile(TWICE, `about ${W.percent(found.more_time.value)}`, expected(found), found.condition ? "a hint" : null),
-    // No interval: it would claim that the values behind it are right.
-    hint: (found) => tile(TWICE, `perhaps ${W.percent(found.more_time.value)}`, [
-      note("succeed, each given its own clock again, by values that may be no better than guessing"),
-      verdicts(found),
-    ], "a hint"),
+    hint: (found) => tile(TWICE, "Cannot tell yet", [note(found.needed), hint(found)]),
     measured: (found) => tile(TWICE, `${W.percent(found.share.value)} of time-outs`, [
       bar(found.share, "Time-outs that succeed with their clock again"),
       note(`succeed, as measured in a simulator that gave each its own clock again; ${W.interval(found.share)}`),
@@ -157,15 +153,31 @@
     ]);
   }
 
-  function verdicts({ late, verdicts: limits }) {
-    const { on_its_way: near, stuck, cannot_tell: unclear } = late;
+  // No interval: it would claim that the values behind it are right.
+  function hint(found) {
     return build("details.verdicts", {}, [
-      build("summary", { text: `${near.length} on their way, ${stuck.length} stuck` }),
-      note(`On their way: a chance of at least ${W.percent(limits.on_its_way_from)} with their own clock again; stuck: at most ${W.percent(limits.stuck_up_to)}; of ${unclear.length} nobody can tell.`),
+      build("summary", { text: "What the values say, as a hint" }),
+      note(`Perhaps ${W.percent(found.more_time.value)} succeed, each given its own clock again; these values may be no better than guessing.`),
+      ...lateNotes(found),
+    ]);
+  }
+
+  function verdicts(found) {
+    const { on_its_way: near, stuck, cannot_tell: unclear } = found.late;
+    return build("details.verdicts", {}, [
+      build("summary", { text: `${near.length} on their way, ${stuck.length} stuck, ${unclear.length} in between` }),
+      ...lateNotes(found),
+    ]);
+  }
+
+  function lateNotes({ late, verdicts: limits }) {
+    const { on_its_way: near, stuck, cannot_tell: unclear } = late;
+    return [
+      note(`On their way: a chance of at least ${W.percent(limits.on_its_way_from)} with their own clock again; stuck: at most ${W.percent(limits.stuck_up_to)}; of those in between nobody can tell.`),
       lateEpisodes("On their way", near),
       lateEpisodes("Stuck", stuck),
-      lateEpisodes("Cannot tell", unclear),
-    ]);
+      lateEpisodes("In between", unclear),
+    ];
   }
 
   // The first few by name; the rest in the table, those nearest to the goal on top.

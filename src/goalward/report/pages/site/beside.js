@@ -32,17 +32,28 @@
   }
 
   function choose(row) {
-    const others = goalward.run.episodes.filter(({ id }) => id !== row.id);
-    const list = build("select", { "aria-label": "The other episode", size: Math.min(10, Math.max(others.length, 2)) },
-      sorted(row, others).map(({ id, outcome }) => build("option", { value: id, text: `${goalward.shortened(id)} (${goalward.words.OUTCOMES[outcome]})` })));
-    list.selectedIndex = 0;
+    const others = sorted(row, goalward.run.episodes.filter(({ id }) => id !== row.id));
+    const list = build("select", { "aria-label": "The other episode", size: Math.min(10, Math.max(others.length, 2)) });
+    const search = build("input", { type: "search", "aria-label": "Part of its name", placeholder: "part of its name", oninput: () => fill() });
+    const show = build("button.small-button", { type: "submit", onclick: () => (location.href = address(addressOf(row.id), addressOf(list.value))) }, "Show both");
+
+    // The first of those with these letters: the list of a large run is cut, the search is not.
+    function fill() {
+      const wanted = search.value.trim().toLowerCase();
+      const found = others.filter(({ id }) => id.toLowerCase().includes(wanted)).slice(0, MOST_LISTED);
+      goalward.replace(list, found.map(({ id, outcome }) => build("option", { value: id, text: `${goalward.shortened(id)} (${goalward.words.OUTCOMES[outcome]})` })));
+      list.selectedIndex = found.length ? 0 : -1;
+      show.disabled = !found.length;
+    }
+
+    fill();
     const dialog = build("dialog.help", { "aria-label": "Beside another episode", onclose: () => dialog.remove() }, [
       build("h2", { text: "Beside which episode?" }),
       build("p.how", { text: "Those of the same task that ended otherwise come first." }),
-      list,
-      build("form.dialog-actions", { method: "dialog" }, [
-        build("button.small-button", { type: "submit", onclick: () => (location.href = address(addressOf(row.id), addressOf(list.value))) }, "Show both"),
-        build("button.small-button", { type: "submit" }, "Cancel"),
+      build("form", { method: "dialog" }, [
+        others.length > FEW ? build("p.field", {}, search) : null,
+        list,
+        build("div.dialog-actions", {}, [show, build("button.small-button", { type: "submit" }, "Cancel")]),
       ]),
     ]);
     document.body.append(dialog);
@@ -50,9 +61,11 @@
   }
 
   const MOST_LISTED = 500;
+  // So many are found by looking.
+  const FEW = 10;
   const sorted = (row, others) => {
     const rank = (one) => Number(one.task !== row.task) * 2 + Number(one.outcome === row.outcome);
-    return [...others].sort((a, b) => rank(a) - rank(b)).slice(0, MOST_LISTED);
+    return [...others].sort((a, b) => rank(a) - rank(b));
   };
 
   // ---- in a frame: what is done here is done there ------------------------------------------

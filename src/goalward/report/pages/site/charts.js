@@ -59,7 +59,7 @@
     const config = { displayModeBar: hovers ? "hover" : false, displaylogo: false, responsive: true, modeBarButtons: [["toImage"]], plotlyServerURL: "", showTips: false };
     for (const { place, draw, height, onPoint } of drawings) {
       if (!place.isConnected || !place.offsetParent || place.closest("details:not([open])")) continue;
-      const [traces, extra] = draw();
+      const [traces, extra] = draw(place.clientWidth);
       await window.Plotly.react(place, traces, layout(extra, height), config);
       if (onPoint && place.on && !place.isHeard) {
         place.isHeard = true;
@@ -76,7 +76,7 @@
   function shrinkAll() {
     for (const { place, draw } of drawings) {
       if (!place.isConnected || !place.classList.contains("js-plotly-plot")) continue;
-      const [traces, extra] = draw();
+      const [traces, extra] = draw(PAPER.width);
       const drawn = layout(extra, PAPER.height);
       window.Plotly.react(place, traces, { ...drawn, ...PAPER, font: { ...drawn.font, size: 9 } }, { staticPlot: true });
     }

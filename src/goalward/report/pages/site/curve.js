@@ -4,7 +4,7 @@
 (function () {
   const { build, icon } = goalward;
   const W = goalward.words;
-  const MARGIN = { left: 46, right: 50, top: 42, bottom: 42 };
+  const MARGIN = { left: 46, right: 50, top: 52, bottom: 42 };
   // Pixels from one mark of an event to the next.
   const MARK = 25;
   const STEPS = [0, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
@@ -34,6 +34,7 @@
     // A chance is drawn as the value that lies as far down: 100 % is at the goal.
     const lineOf = (m) => (look.view === "chance" ? chanceLine() : episode.curves[m][look.view]);
     const isDrawn = (m) => look.methods.has(m) && (look.view !== "chance" || m === 0);
+    const truthDrawn = () => (look.hidesTruth || look.view === "chance" ? [] : episode.truth);
     const methodsDrawn = () => run.front.methods.map((_, m) => m).filter(isDrawn);
     const chanceLine = () => ({ mean: episode.chances.lines[look.within].map((chance) => 1 - 2 * chance) });
     const isOnValueScale = () => look.view === "chance" || look.scale === "value";
@@ -48,8 +49,8 @@
     // The end of the axis in steps: all that is drawn, but no more than twice the time limit.
     function highestSteps() {
       let most = 1;
-      for (const m of methodsDrawn()) {
-        for (const value of lineOf(m).high || lineOf(m).mean) {
+      for (const line of [...methodsDrawn().map((m) => lineOf(m).high || lineOf(m).mean), truthDrawn().map(({ value }) => value)]) {
+        for (const value of line) {
           const steps = W.stepsOf(value, run.discount);
           if (steps > most && isFinite(steps)) most = steps;
         }
@@ -186,10 +187,9 @@
     }
 
     function drawTruth(pen) {
-      if (look.hidesTruth || look.view === "chance") return;
       pen.strokeStyle = pen.fillStyle = css("--text");
       pen.lineWidth = 1;
-      for (const { frame: at, value, error } of episode.truth) {
+      for (const { frame: at, value, error } of truthDrawn()) {
         if (W.known(error)) line(pen, x(at), y(Math.max(value - 2 * error, -1)), x(at), y(Math.min(value + 2 * error, 1)));
         pen.beginPath();
         pen.arc(x(at), y(value), 3.5, 0, 2 * Math.PI);
@@ -210,7 +210,7 @@
         const words = [W.kind(event.kind), [event.words, event.over].filter((text) => text).join(" ")].filter((text) => text).join(": ");
         return build(`button.mark.${event.kind}`, {
           type: "button", title: `frame ${event.frame}: ${words}`, "aria-label": `frame ${event.frame}: ${words}`,
-          style: { left: `${at}px`, top: `${row ? -8 : 17}px` },
+          style: { left: `${at}px`, top: `${row ? 2 : 27}px` },
           onpointerdown: (press) => press.stopPropagation(),
           onclick: () => {
             onSeek(event.frame, "start");

@@ -35,8 +35,11 @@ window.goalward = window.goalward || {};
 
   function shortened(text, most = MOST_CHARACTERS) {
     if (text.length <= most) return text || "(no name)";
+    // Whole characters: half of an emoji is none.
+    const characters = [...text];
+    if (characters.length <= most) return text;
     const half = Math.floor((most - 3) / 2);
-    return `${text.slice(0, half)} … ${text.slice(-half)}`;
+    return `${characters.slice(0, half).join("")} … ${characters.slice(-half).join("")}`;
   }
 
   // A name in its own direction: what stands beside it keeps its place. All of a long one is its title.

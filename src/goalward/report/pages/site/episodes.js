@@ -160,12 +160,12 @@
     switch (column.key) {
       case "id":
         return build("th.id", { scope: "row", ...told }, [
-          build("a", { href: goalward.route.link(toEpisode(row)), title: row.id, "data-id": row.id }, named(row.id)),
+          build("a", { href: goalward.route.link(toEpisode(row)), dir: "auto", title: row.id, "data-id": row.id }, named(row.id)),
           row.held_out ? null : build("span.tag", { text: "trained on", title: "Its values are by networks that learned from it" }),
         ]);
       case "task": {
         const task = column.of(row);
-        return build("td.task", { ...told, title: task, text: goalward.shortened(task) });
+        return build("td.task", { ...told, dir: "auto", title: task, text: goalward.shortened(task) });
       }
       case "outcome":
         return build("td.outcome", told, W.badge(row.outcome));

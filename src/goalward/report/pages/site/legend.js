@@ -99,7 +99,11 @@
           within.hidden = look.view !== "chance";
           within.value = String(episode.chances.within[look.within]);
         }
-        if (truth) truth.setAttribute("aria-pressed", String(!look.hidesTruth));
+        if (truth) {
+          // A chance has another scale than the truth.
+          truth.hidden = look.view === "chance";
+          truth.setAttribute("aria-pressed", String(!look.hidesTruth));
+        }
         views.forEach((segment) => segment.setAttribute("aria-pressed", String(segment.dataset.curve === look.view)));
         meaning.textContent = `${VIEW_WORDS[look.view]} Marks are found in ${look.view === usualView() ? "this" : "the other"} curve.`;
         read();

@@ -6,8 +6,12 @@
 
   const methodsOf = () => goalward.run.front.methods;
   const hasScores = (keys) => methodsOf().some((m) => keys.every((key) => W.known(m.scores[key].value)));
-  // Those of the first figure that some method has.
-  const mainScores = () => goalward.run.front.scores.filter(({ key, is_main }) => is_main && hasScores([key]));
+  // Those of the first figure that some method has. First what the answer on top rests on: the others
+  // go by one line between near and far, and say little of values that all lie on one side of it.
+  function mainScores() {
+    const asked = { ...scoreOf("frame_auroc"), plain: "a success looks nearer", is_percent: true };
+    return [asked, ...goalward.run.front.scores.filter(({ is_main: isMain }) => isMain)].filter(({ key }) => hasScores([key]));
+  }
   const shown = (score, value) => (score.is_percent ? W.percent(value) : W.fixed(value, score.digits));
   const scoreOf = (key) => goalward.run.front.scores.find((score) => score.key === key);
 
@@ -15,14 +19,16 @@
   const EPISODES = "other rollouts of the same policy would have gone a little otherwise";
 
   function methods(blocks) {
-    const { num_held_out: held, num_seeds: seeds } = goalward.run.front;
+    const { num_held_out: held, num_seeds: seeds, standard_horizon: horizon } = goalward.run.front;
     const main = mainScores();
     const isOne = methodsOf().length === 1;
     const bars = !main.length ? null : goalward.charts.figure(
       isOne ? "What the values get right" : "What the values of each method get right", 300,
-      `${main.map((score) => `${W.capital(score.plain)}: ${score.meaning}. `).join("")}Higher is better; the dashed line is what guessing gets. ` +
+      `${main.map((score) => `${W.capital(score.plain)}: ${score.meaning}. `).join("")}` +
+        (main[0].key === "frame_auroc" ? `The first bar is what the answer on top rests on. The others part near from far at ${horizon} steps, and values in the right order may all lie on one side of that. ` : "") +
+        "Higher is better; the dashed line is what guessing gets. " +
         (seeds > 1 ? "Error bars: one standard deviation over seeds." : "One seed: no error bars."),
-      () => drawBars(main));
+      (width) => drawBars(main, width));
     const scatter = isOne || !hasScores(["success", "failure"]) ? null : goalward.charts.figure(
       "Near and far", 330,
       "The upper right corner is best: goals look near and other episodes look far. On the dashed line is who knows nothing and says near, or far, everywhere. Small dots are seeds, large ones their mean.",
@@ -30,8 +36,9 @@
     return goalward.overview.panel(isOne ? "How good the values are" : "Methods compared", [
       build("p.how", {}, [
         `On ${W.counted(held, "held-out episode")}, `,
-        goalward.overview.explained(`${W.counted(seeds, "seed")} per method`, SEEDS),
-        "; ", goalward.overview.explained("95 % intervals", `They hold what seeds and episodes leave open: ${SEEDS}, and ${EPISODES}`), " in the table.",
+        // The mark ends no line of its own.
+        build("span.unbroken", {}, [goalward.overview.explained(`${W.counted(seeds, "seed")} per method`, SEEDS), ";"]),
+        " ", goalward.overview.explained("95 % intervals", `They hold what seeds and episodes leave open: ${SEEDS}, and ${EPISODES}`), " in the table.",
       ]),
       bars ? build("div.bars", {}, bars) : null,
       build("div.chart-pair", {}, [scatter, goalward.calibration()]),
@@ -77,15 +84,27 @@
 
   // ---- drawing ------------------------------------------------------------------------------
 
-  function drawBars(main) {
+  // A label in lines of about so many letters, broken between words.
+  function inLines(text, most) {
+    const lines = [""];
+    for (const word of text.split(" ")) {
+      if (lines.at(-1) && lines.at(-1).length + word.length >= most) lines.push(word);
+      else lines.push([lines.pop(), word].filter((part) => part).join(" "));
+    }
+    return lines.join("<br>");
+  }
+
+  function drawBars(main, width) {
     const { plain, css, colour } = goalward.charts;
+    // On a phone and on half a sheet of paper a label would lie across its neighbour.
+    const isNarrow = width < 640;
     const isOne = methodsOf().length === 1;
     const traces = methodsOf().map((method) => {
       const scores = main.map(({ key }) => method.scores[key]);
       return {
         type: "bar",
         name: plain(method.name),
-        x: main.map((score) => (isOne ? `${plain(score.plain)}: <b>${shown(score, method.scores[score.key].value)}</b>` : plain(score.plain))),
+        x: main.map((score) => inLines(plain(score.plain), isNarrow ? 9 : 30) + (isOne ? `${isNarrow ? "<br>" : ": "}<b>${shown(score, method.scores[score.key].value)}</b>` : "")),
         y: scores.map((s) => s.value),
         text: scores.map((s) => (s.better_than && s.better_than.length ? `<br>better than ${plain(s.better_than.join(", "))}` : "")),
         textposition: "none",
@@ -102,7 +121,7 @@
     return [traces, {
       margin: { l: 48, r: 52, t: 8, b: 40 },
       barmode: "group", bargap: 0.2, shapes, annotations, showlegend: traces.length > 1,
-      yaxis: { range: [0, 1.05], tickvals: [0, 0.25, 0.5, 0.75, 1], tickformat: ".0%" }, xaxis: { gridcolor: "rgba(0,0,0,0)" },
+      yaxis: { range: [0, 1.05], tickvals: [0, 0.25, 0.5, 0.75, 1], tickformat: ".0%" }, xaxis: { gridcolor: "rgba(0,0,0,0)", tickangle: 0, tickfont: { size: width <= 320 ? 7.5 : isNarrow ? 10 : 13 } },
     }];
   }
 

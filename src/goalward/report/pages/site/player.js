@@ -142,7 +142,8 @@
     ]);
     document.title = `Episode ${row.id} · ${run.front.policy}`;
     applyLook();
-    clock.seek(frameIn(state, numFrames));
+    // Beside another one each begins where its own address says: a short one does not pull back a long one.
+    own.seek(frameIn(state, numFrames));
 
     shown = {
       position,

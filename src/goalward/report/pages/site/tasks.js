@@ -17,9 +17,12 @@
     { key: "values", name: "Values", of: (task) => task.values, desc: false, isLeft: true, about: "whether they tell successes from other episodes of this task" },
   ];
 
+  // So many tasks are seen at once.
+  const SEEN = 10;
+
   function tasks(front, section) {
     if (!section || !W.known(front.tasks[0].success)) return null;
-    const place = build("div.scroll.task-scroll", { tabindex: "0", role: "region", "aria-label": "Table of tasks" });
+    const place = build(`div.scroll.task-scroll${front.tasks.length > SEEN ? ".many" : ""}`, { tabindex: "0", role: "region", "aria-label": "Table of tasks" });
     const plots = goalward.taskPlots(front.tasks);
     showRows(place, front.tasks, { key: "episodes", desc: true }, plots.setOrder);
     // All tasks are in the table below, with more columns than the summary has.
@@ -27,6 +30,7 @@
     return goalward.overview.panel(section.title, [
       build("div.prose", {}, W.blocks(told)),
       place,
+      front.tasks.length > SEEN ? build("p.how.on-paper", { text: `The first ${SEEN} of ${front.tasks.length} tasks.` }) : null,
       plots.section,
     ]);
   }
@@ -42,12 +46,13 @@
         showRows(place, all, to, onOrder);
         place.querySelector(`button.sort[data-key="${to.key}"]`).focus();
       })))),
-      build("tbody", {}, order.map((index) => rowOf(all[index], index))),
+      build("tbody", {}, order.map((index) => rowOf(all[index], index, hasMoreTime(all)))),
     ]));
     onOrder(order);
   }
 
-  const columnsOf = (all) => COLUMNS.filter(({ key }) => key !== "more_time" || all.some((task) => task.more_time));
+  const hasMoreTime = (all) => all.some((task) => task.more_time);
+  const columnsOf = (all) => COLUMNS.filter(({ key }) => key !== "more_time" || hasMoreTime(all));
 
   // What has no number comes last, whichever way the rest is sorted.
   function compared(a, b, sign) {
@@ -65,27 +70,34 @@
       ]));
   }
 
-  function rowOf(task, index) {
+  function rowOf(task, index, hasMoreTime) {
     const episodes = goalward.route.freshLink({ view: "episodes", task: String(index) });
     return build("tr", {}, [
       build("th.task-name", { scope: "row" }, build("a", { href: episodes }, named(task.name))),
-      build("td.number", { text: W.whole(task.success.total) }),
-      build("td.rate", {}, [
+      build("td.number", { "data-name": "Episodes", text: W.whole(task.success.total) }),
+      build("td.rate", { "data-name": "Success rate" }, [
         build("span", { text: `${W.percent(task.success.value)} (${W.percent(task.success.low)} to ${W.percent(task.success.high)})` }),
         goalward.answer.bar(task.success, "Success rate"),
       ]),
-      build("td.number", { text: W.whole(task.time_outs) }),
-      build("td.number", { text: W.whole(task.failures) }),
-      task.more_time ? withInterval(task.more_time, W.percent) : null,
-      withInterval(task.auroc, (value) => W.fixed(value, 2)),
-      build(`td.values-word${task.values_tell ? "" : ".soft"}`, { text: task.values }),
+      build("td.number", { "data-name": "Timed out", text: W.whole(task.time_outs) }),
+      build("td.number", { "data-name": "Failed early", text: W.whole(task.failures) }),
+      hasMoreTime ? moreTime(task) : null,
+      withInterval("Frame AUROC", task.auroc, (value) => W.fixed(value, 2)),
+      build(`td.values-word${task.values_tell ? "" : ".soft"}`, { "data-name": "Values", text: task.values }),
     ]);
   }
 
-  function withInterval(found, words) {
-    if (!W.known(found.value)) return build("td.number", { title: found.reason, text: "–" });
+  // Values that may be no better than a coin in a task do not answer for it.
+  function moreTime(task) {
+    const name = "With twice the time, of time-outs";
+    if (task.more_time) return withInterval(name, task.more_time, W.percent);
+    return build("td.number.soft", { "data-name": name, title: task.time_outs ? task.values : "no episode timed out", text: task.time_outs ? "cannot tell" : "–" });
+  }
+
+  function withInterval(name, found, words) {
+    if (!W.known(found.value)) return build("td.number", { "data-name": name, title: found.reason, text: "–" });
     const hasInterval = W.known(found.low) && W.known(found.high);
-    return build("td.number", {}, [
+    return build("td.number", { "data-name": name }, [
       words(found.value),
       hasInterval ? build("span.ends", { text: `${words(found.low)} to ${words(found.high)}` }) : null,
     ]);

@@ -11,7 +11,7 @@
     const open = ([position, frame]) => goalward.route.go(goalward.route.toEpisode(goalward.run.episodes[position].id, frame));
     const scatter = (name, key, how) => goalward.charts.figure(name, 360, how, () => drawScatter(frames, key), open);
     return goalward.overview.panel(section.title, [
-      build("div.chart-pair", {}, frames.truth.length ? [
+      build("div.chart-pair.level", {}, frames.truth.length ? [
         scatter("What was said at the time, and the truth", "now", "Every dot is a frame whose truth a simulator measured by running on from it; on the dashed line the value is right, above it too pessimistic. −1 is at the goal, 1 is never. A dot opens its frame."),
         scatter("What is said in hindsight, and the truth", "hindsight", "The same for the value that knows how the recording went on."),
       ] : []),

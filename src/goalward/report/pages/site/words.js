@@ -14,6 +14,8 @@
   // Between a number and its sign no line ends.
   const percent = (value) => (known(value) ? `${rounded(100 * value)}\u00a0%` : "unknown");
   const minus = (text) => text.replace("-", "\u2212");
+  // As printed: a number stays with its sign and its per cent.
+  const printed = (text) => text.replace(/ %/g, "\u00a0%").replace(/(^|[ (])-(?=\d)/g, "$1\u2212").replace(/\bp ([=<]) /g, "p\u00a0$1\u00a0");
 
   function fixed(value, digits) {
     return known(value) ? minus(value.toFixed(digits)) : "–";
@@ -73,7 +75,8 @@
   // Words as Python has them (report/words/blocks.py): [style, text] pairs, blocks of them.
   function spans(parts) {
     return parts.map(([style, words]) => {
-      const text = words.replace(/ %/g, "\u00a0%");
+      // A name and a command stay as they are.
+      const text = ["code", "em"].includes(style) ? words : printed(words);
       if (style === "em") return goalward.build("em", {}, goalward.named(text));
       return style ? goalward.build(style, { text }) : document.createTextNode(text);
     });
@@ -95,7 +98,7 @@
   const blocks = (list) => list.map((block) => BLOCKS[block.kind](block));
 
   goalward.words = {
-    OUTCOMES, known, percent, fixed, whole, capital, counted, kind, countedEvents, stepsOf, valueOf, steps,
+    OUTCOMES, known, printed, percent, fixed, whole, capital, counted, kind, countedEvents, stepsOf, valueOf, steps,
     interval, shortCamera, seconds, badge, spans, blocks,
   };
 })();
