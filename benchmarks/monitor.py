@@ -10,7 +10,10 @@
 own folds, and its networks judge the fresh part, as a robot would have it. Each part is fresh once.
 Rules are given the same successes and the same bound: how long an episode has lasted, how long
 nothing moved (the longest stretch of frames whose numbers change by less than a tenth of what is
-usual), and a limit on the value that is the same at every frame.
+usual), how little way was made in the last 20 frames, and a limit on the value that is the same at
+every frame. Where a world knows what went wrong (a stand-in, or the events of
+case_studies/truth/record.py), a second table says how long after the last such frame of a time-out
+each rule spoke.
 """
 
 import argparse
@@ -30,7 +33,7 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.frames import ArrayFrames
 from monitor_alarms import judge, judge_rest, stand_in
-from recorded_world import recorded
+from recorded_world import last_events, recorded
 
 VIT_B: dict[str, Any] = {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12}
 VIT_B |= {"num_attention_heads": 12, "patch_size": 16}
@@ -163,17 +166,18 @@ def main() -> None:
     if options.verb in doors:
         doors[options.verb]()
         return
-    stuck_at: dict[str, int] = {}
+    lost_at: dict[str, int] = {}
     if options.stand_in:
-        rollouts, stuck_at = stand_in(options.episodes)
+        rollouts, lost_at = stand_in(options.episodes)
     elif options.path.endswith(".npz"):
         rollouts, _ = recorded(Path(options.path), options.episodes)
+        lost_at = last_events(Path(options.path))
     else:
         rollouts = embedded(options.path, options.encoder)
     if options.run is not None:
-        judge_rest(rollouts, options.run)
+        judge_rest(rollouts, options.run, lost_at)
         return
-    judge(rollouts, options.parts, options.effort, stuck_at)
+    judge(rollouts, options.parts, options.effort, lost_at)
 
 
 if __name__ == "__main__":

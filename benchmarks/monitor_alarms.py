@@ -2,7 +2,8 @@
 
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,12 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 
 LEVEL = 0.05
+# Within so many frames something has to have got somewhere.
+WHILE = 20
+RULES = (
+    *("the alarm", "the alarm without a ceiling", "one limit for values"),
+    *("time since start", "no motion", "little way"),
+)
 
 
 def stand_in(num_episodes: int) -> tuple[Rollouts, dict[str, int]]:
@@ -66,6 +73,14 @@ def still_for(rows: np.ndarray, scale: np.ndarray, usual: float) -> np.ndarray:
     return since
 
 
+def way_of(rows: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """How little way was made in the last frames, at every frame; more is less way."""
+    before = rows[np.maximum(np.arange(len(rows)) - WHILE, 0)]
+    way = np.linalg.norm((rows - before) / scale, axis=1)
+    # At first nothing can have got far.
+    return np.where(np.arange(len(rows)) < WHILE, -np.inf, -way)
+
+
 def limit_of(scores: Sequence[np.ndarray]) -> float:
     """What the scores of a success exceed with a chance of at most the level, anywhere."""
     highest = np.sort([score.max() for score in scores])
@@ -91,7 +106,8 @@ def alarms(
     else:
         run = goalward.open_run(known)
     judged = goalward.evaluate(fresh, place / "fresh", values=run, **options)
-    band = band_of(successful_curves(run, run.method), LEVEL, from_folds=True)
+    successes = successful_curves(run, run.method)
+    band = band_of(successes, LEVEL, from_folds=True)
     assert band is not None
     motion = rows_of(learned)
     steps = [np.diff(rows, axis=0) for rows in motion]
@@ -100,31 +116,34 @@ def alarms(
     good = [i for i, one in enumerate(learned) if one.outcome is Outcome.SUCCESS]
     clock = limit_of([np.arange(learned[i].goal_frame + 1) for i in good])  # type: ignore
     stillness = limit_of([still_for(motion[i], scale, usual) for i in good])
-    level = limit_of(successful_curves(run, run.method))
+    little = limit_of([way_of(motion[i][: learned[i].goal_frame + 1], scale) for i in good])  # type: ignore
+    level = limit_of(successes)
     value = judged.curves().value
     found: list[dict[str, Any]] = []
     for position, (episode, rows) in enumerate(zip(fresh, rows_of(fresh), strict=True)):
         here = value[judged.frames_of(position)]
         last = episode.num_frames if episode.goal_frame is None else episode.goal_frame + 1
         first: dict[str, int | None] = {
-            "band of values": band.first_alarm(here[:last]),
+            "the alarm": band.first_alarm(here[:last]),
+            "the alarm without a ceiling": replace(band, ceiling=None).first_alarm(here[:last]),
             "one limit for values": first_above(here[:last], level),
             "time since start": first_above(np.arange(last), clock),
             "no motion": first_above(still_for(rows, scale, usual)[:last], stillness),
+            "little way": first_above(way_of(rows, scale)[:last], little),
         }
         found.append({"id": episode.id, "good": episode.outcome is Outcome.SUCCESS, **first})
     return found
 
 
-def judge_rest(rollouts: Rollouts, run: Path) -> None:
+def judge_rest(rollouts: Rollouts, run: Path, lost_at: Mapping[str, int]) -> None:
     """The first episodes are those of a finished run, the others are fresh."""
     num_learned = len(goalward.open_run(run).episodes)
     learned, fresh = rollouts[:num_learned], rollouts[num_learned:]
     with tempfile.TemporaryDirectory() as place:
-        tell(alarms(learned, fresh, "", Path(place), known=run), {})
+        tell(alarms(learned, fresh, "", Path(place), known=run), lost_at)
 
 
-def judge(rollouts: Rollouts, num_parts: int, effort: str, stuck_at: dict[str, int]) -> None:
+def judge(rollouts: Rollouts, num_parts: int, effort: str, lost_at: Mapping[str, int]) -> None:
     part_of = np.random.default_rng(1).permutation(len(rollouts)) % num_parts
     found: list[dict[str, Any]] = []
     for part in range(num_parts):
@@ -133,27 +152,59 @@ def judge(rollouts: Rollouts, num_parts: int, effort: str, stuck_at: dict[str, i
             fresh = rollouts.select(np.flatnonzero(part_of == part))
             found += alarms(learned, fresh, effort, Path(place))
         print(f"part {part + 1} of {num_parts}", file=sys.stderr, flush=True)
-    tell(found, stuck_at)
+    tell(found, lost_at)
 
 
-def tell(found: Sequence[dict[str, Any]], stuck_at: dict[str, int]) -> None:
+def tell(found: Sequence[dict[str, Any]], lost_at: Mapping[str, int]) -> None:
     good = [one for one in found if one["good"]]
     bad = [one for one in found if not one["good"]]
     print(f"{len(good)} fresh successes, {len(bad)} fresh time-outs; bound {100 * LEVEL:.0f} %\n")
-    print("| rule | false alarms | time-outs noticed | at frame, median | after stuck, median |")
-    print("|---|---|---|---|---|")
-    for rule in ("band of values", "one limit for values", "time since start", "no motion"):
+    print("| rule | false alarms | time-outs noticed | at frame, median |")
+    print("|---|---|---|---|")
+    for rule in RULES:
+        noticed = [one[rule] for one in bad if one[rule] is not None]
         false = sum(one[rule] is not None for one in good)
-        noticed = [one for one in bad if one[rule] is not None]
-        late = [one[rule] - stuck_at[one["id"]] for one in noticed if one["id"] in stuck_at]
-        cells = (
-            f"{false} of {len(good)} ({100 * false / max(len(good), 1):.0f} %)",
-            f"{len(noticed)} of {len(bad)} ({100 * len(noticed) / max(len(bad), 1):.0f} %)",
-            _median([one[rule] for one in noticed]),
-            _median(late),
+        middle = f"{np.median(noticed):.0f}" if noticed else ""
+        cells = (_share(false, len(good)), _share(len(noticed), len(bad)), middle)
+        print(f"| {rule} | " + " | ".join(cells) + " |", flush=True)
+    lost = [one for one in bad if one["id"] in lost_at]
+    if lost:
+        tell_delays(lost, lost_at)
+
+
+def tell_delays(lost: Sequence[dict[str, Any]], lost_at: Mapping[str, int]) -> None:
+    """Beside the frame where the last known thing went wrong in a time-out.
+
+    Who notes it may be later than what can be seen; what was said long before it was of something
+    else, and is no delay.
+    """
+    frames = np.array([lost_at[one["id"]] for one in lost])
+    print(f"\n{len(lost)} time-outs with a known event, the last at frame {np.median(frames):.0f}")
+    print("in the median\n")
+    heads = (f"more than {WHILE} frames before it", f"up to {WHILE} before or after", "later")
+    print("| rule | " + " | ".join((*heads, "never", "frames after it")) + " |")
+    print("|---|---|---|---|---|---|")
+    for rule in RULES:
+        said = np.array([np.inf if one[rule] is None else one[rule] for one in lost])
+        delay = said - frames
+        counts = (
+            (delay < -WHILE).sum(),
+            (np.abs(delay) <= WHILE).sum(),
+            ((delay > WHILE) & np.isfinite(delay)).sum(),
+            np.isinf(delay).sum(),
         )
+        cells = (*map(str, counts), told_delay(delay[delay >= -WHILE]))
         print(f"| {rule} | " + " | ".join(cells) + " |", flush=True)
 
 
-def _median(numbers: Sequence[int]) -> str:
-    return f"{np.median(numbers):.0f}" if numbers else ""
+def told_delay(delay: np.ndarray) -> str:
+    """Median and middle half; an alarm that never came is later than any."""
+    if len(delay) == 0:
+        return ""
+    parts = np.quantile(delay, (0.25, 0.5, 0.75), method="inverted_cdf")
+    low, middle, high = (f"{part:.0f}" if np.isfinite(part) else "never" for part in parts)
+    return middle if middle == "never" else f"{middle} ({low} to {high})"
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count} of {of} ({100 * count / max(of, 1):.0f} %)"

@@ -28,3 +28,12 @@ def recorded(path: Path, num_episodes: int | None = None) -> tuple[Rollouts, Fra
         for episode, frame, branch, steps in arrays["branches"]
     }
     return rollouts, FrameTruth.from_branches(branches, int(arrays["cap"]))
+
+
+def last_events(path: Path) -> dict[str, int]:
+    """Of each time-out, the frame of the last thing that went wrong, as its policy noted it."""
+    with np.load(path, allow_pickle=False) as stored:
+        if "event_frames" not in stored:
+            raise SystemExit(f"{path}: holds no events; record it anew")
+        noted, success = stored["event_frames"].tolist(), stored["success"]
+    return {str(episode): frame for episode, frame in noted if not success[episode]}

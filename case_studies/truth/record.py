@@ -7,8 +7,9 @@
 Per task and part one `.npz`: what the simulator knows of every frame (proprioception and state, as
 `observation.state` and `observation.environment_state` of a data set), the actions, how episodes
 ended, and for those that timed out the steps to success when the policy went on as it was (-1: not
-within the cap). Of a success also the frames of the second after it, while the policy goes on at
-the goal. For test episodes also the steps of many futures of some frames: 250 spread over
+within the cap). What the policy noted of itself, drops and misses, is in `event_frames` (episode,
+frame) and `event_names`. Of a success also the frames of the second after it, while the policy goes
+on at the goal. For test episodes also the steps of many futures of some frames: 250 spread over
 all episodes, and the last frame of 50 time-outs; what an earlier call has measured (`--known`)
 is left out, if the test episodes are the same to the bit. Needs numpy and the task's simulator;
 a machine with many cores takes minutes where two cores take hours.

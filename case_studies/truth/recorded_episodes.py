@@ -47,6 +47,7 @@ class RunEpisode:
             "state": trace.states,
             "action": trace.actions,
             "goal_error": goal_error,
+            "events": trace.events,
         }
 
 
@@ -136,6 +137,8 @@ def episode_arrays(episodes: Sequence[dict[str, Any]]) -> dict[str, Any]:
     if None not in errors:
         arrays["goal_error"] = np.array(errors)
     lengths = [len(episode["action"]) for episode in episodes]
+    # What the policy noted: (episode, frame) of each, and what it was.
+    noted = [(i, *event) for i, episode in enumerate(episodes) for event in episode["events"]]
     return (
         arrays
         | at_goal
@@ -143,6 +146,8 @@ def episode_arrays(episodes: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "episode_ends": np.cumsum(lengths),
             "success": np.array([episode["success"] for episode in episodes]),
             "number": np.array([episode["number"] for episode in episodes]),
+            "event_frames": np.array([event[:2] for event in noted], dtype=np.int64).reshape(-1, 2),
+            "event_names": np.array([event[2] for event in noted], dtype=np.str_),
         }
     )
 

@@ -38,6 +38,9 @@ def test_words_name_the_episode_the_reason_and_what_to_do(run, capsys):
         "called a success, but never looked near the goal: success within 2 steps 0 %" in shown.out
     )
     assert f"--labels {run}/audit/labels.csv" in shown.out
+    # The rollouts were in memory, so there is no picture.
+    assert "sheet.png" not in shown.out
+    assert "findings and a list of labels:" in shown.err
     assert "Copies were not looked for" in shown.out
     assert f"{run}/audit" in shown.err
 

@@ -42,6 +42,42 @@ def test_successes_stay_inside_as_often_as_promised(level):
     assert np.mean(rates) > level / 3
 
 
+@pytest.mark.parametrize("level", [0.05, 0.2])
+def test_what_no_success_ever_looked_like_is_an_alarm_at_any_frame(level):
+    """Early on, where a band over time is wide; the bound holds for both together."""
+    generator = np.random.default_rng(3)
+
+    def late(generator):
+        """Nothing happens until the value falls, early in some episodes and late in others."""
+        wait, noise = int(generator.integers(1, 60)), generator.normal(0, 0.05, 75)
+        return np.concatenate([np.full(wait, 0.5), np.linspace(0.5, -0.9, 15)]) + noise[: wait + 15]
+
+    rates = []
+    for seed in range(150):
+        successes = [late(generator) for _ in range(60)]
+        band = band_of(successes, level, seed=seed)
+        assert band is not None
+        assert band.ceiling == max(curve.max() for curve in successes)
+        assert band.level == level
+        fresh = [late(generator) for _ in range(20)]
+        rates.append(np.mean([band.first_alarm(curve) is not None for curve in fresh]))
+        lost = np.concatenate([np.full(30, 0.5), np.full(30, 0.9)])
+        assert band.first_alarm(lost) == 30
+    assert np.mean(rates) < level + 2 * np.std(rates) / np.sqrt(len(rates))
+
+
+def test_too_few_successes_for_both_keep_the_band_alone():
+    generator = np.random.default_rng(4)
+    few = band_of([success(generator) for _ in range(40)])
+    assert few is not None
+    assert (few.ceiling, few.level) == (None, 0.05)
+    many = band_of([success(generator) for _ in range(60)])
+    assert many is not None
+    # 1 / 61 of the level goes to the ceiling: ceil(41 * (1 - 0.05 + 1 / 61)) is 40 of 40.
+    assert many.ceiling is not None
+    assert many.num_calibration == 40
+
+
 def test_an_episode_that_stalls_is_noticed():
     generator = np.random.default_rng(1)
     band = band_of([success(generator) for _ in range(60)])
@@ -74,3 +110,6 @@ def test_ranks():
 def test_stored_and_read_back():
     band = Band((0.1,), (0.2,), 1.0, 0.05, 0.05, 19, True)
     assert Band.from_dict({**vars(band), "centre": [0.1], "spread": [0.2]}) == band
+    # As monitors of before there was a ceiling have it.
+    older = {name: value for name, value in vars(band).items() if name != "ceiling"}
+    assert Band.from_dict({**older, "centre": [0.1], "spread": [0.2]}) == band

@@ -18,7 +18,7 @@ import goalward
 from goalward.cli.console import telling
 from goalward.cli.monitor import monitor_command
 from goalward.errors import GoalwardError, speaking_of_flags
-from goalward.monitor.sources import from_cameras
+from goalward.monitor.sources import from_cameras, from_rollouts
 from goalward.values.fitted import load
 from goalward.values.hindsight import with_hindsight
 from monitor.conftest import drawn_episode
@@ -155,6 +155,54 @@ def test_recorded_episodes_as_if_they_happened_now(place, capsys):
     assert np.median(off) < 1e-5
     with pytest.raises(GoalwardError, match="no episode 99 among 48"):
         monitor_command(written.path, rollouts=str(data), episodes=("99",))
+    # The command says where the rollouts lie now.
+    moved = goalward.export(run, "onnx", data="demo", out=place / "moved", progress=False)
+    assert f"goalward monitor {moved.path} --rollouts demo --episodes 0`" in moved.next_step
+
+
+def test_recorded_frames_are_read_as_those_learned_from_and_no_label_is_asked_for(
+    run, folder, tmp_path
+):
+    data = tmp_path / "unlabelled"
+    data.mkdir()
+    pictures = np.stack(list(drawn_episode(0).frames("front")))
+    write_video(data / "one.mp4", pictures, fps=10)
+    settings = goalward.Monitor.load(folder).settings
+    plain = list(from_rollouts(settings, str(data), "", None))
+    assert len(plain) == len(pictures)
+    turned = list(from_rollouts(replace(settings, reading={"flip": True}), str(data), "", None))
+    for one, other in zip(plain, turned, strict=True):
+        assert (one.frames["video"] == other.frames["video"][::-1]).all()
+    # What a run was told of its labels is no business of a monitor.
+    told = replace(run.settings, reading={"flip": True, "labels": "labels.csv", "match": "time"})
+    written = goalward.export(
+        replace(run, settings=told), "onnx", out=tmp_path / "onnx", data=None, progress=False
+    )
+    assert goalward.Monitor.load(written.path).settings.reading == {"flip": True, "match": "time"}
+
+
+def test_every_kind_of_doubt_is_said_once_of_every_camera(folder, capsys, monkeypatch):
+    episode = drawn_episode(0)
+
+    def line(number, *black):
+        images = {}
+        for name in ("front", "wrist"):
+            stored = io.BytesIO()
+            picture = episode.frame(name, number) * (name not in black)
+            Image.fromarray(picture).save(stored, "PNG")
+            images[name] = base64.b64encode(stored.getvalue()).decode()
+        return json.dumps({"images": images, "state": [0, 0], "time": number * 0.3})
+
+    lines = [line(0, "front"), line(1, "front"), line(2, "wrist"), line(3)]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(lines)))
+    monitor_command(folder, stdin=True)
+    said = [text for text in capsys.readouterr().err.splitlines() if text.startswith("doubt")]
+    assert [text.split(": ", 2)[1:] for text in said] == [
+        ["frame 0", "camera observation.images.front is black"],
+        ["frame 1", said[1].split(": ", 2)[2]],
+        ["frame 2", "camera observation.images.wrist is black"],
+    ]
+    assert "0.300 s since the frame before" in said[1]
 
 
 def test_what_is_not_installed_is_told(folder, monkeypatch):

@@ -5,8 +5,10 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 
 import goalward
+from goalward.checksums import noted_checksums, sha256_of
 from goalward.metrics.truth.frame_truth import TRUTH_FILE, read_truth
 from goalward.metrics.truth.known_frames import known_frames
 from goalward.rollouts.embedded import located
@@ -62,3 +64,21 @@ def test_what_it_was_made_with_lies_beside():
     with (folder / "events.csv").open(newline="") as file:
         events = {row["event"] for row in csv.DictReader(file)}
     assert events == {"miss", "drop", "misplaced"}
+
+
+def test_every_episode_has_the_statistics_that_lerobot_edits_by():
+    """As `goalward simulate` writes them; of the first episode by the numbers themselves."""
+    root = located("demo")
+    rows = pq.read_table(root / "meta/episodes/chunk-000/file-000.parquet").to_pylist()
+    whole = json.loads((root / "meta/stats.json").read_text())
+    frames = pq.read_table(root / "data/chunk-000/file-000.parquet", columns=["action"])
+    action = np.stack(frames["action"].to_pylist()).astype(np.float64)
+    first, count = rows[0], rows[0]["length"]
+    assert np.allclose(first["stats/action/q99"], np.quantile(action[:count], 0.99, axis=0))
+    assert np.allclose(whole["action"]["q01"], np.quantile(action, 0.01, axis=0))
+    for name, found in whole.items():
+        assert {f"stats/{name}/{kind}" for kind in found} <= first.keys()
+        assert sum(row[f"stats/{name}/count"][0] for row in rows) == found["count"][0]
+    noted = noted_checksums(root / "simulation" / "checksums.txt")
+    for path in ("meta/stats.json", "meta/episodes/chunk-000/file-000.parquet"):
+        assert noted[path] == sha256_of(root / path)

@@ -7,6 +7,8 @@ import pytest
 
 import goalward
 from goalward import GoalwardError
+from goalward.values.calibrated_scores import falls_towards_goal
+from goalward.values.score_file import read_scores
 from goalward.values.table import read_values
 
 TINY = {"width": 8, "num_layers": 2, "num_steps": 20, "batch_size": 32}
@@ -65,6 +67,27 @@ def test_a_perfect_score_is_judged_perfect_and_a_useless_one_useless(tmp_path, s
     assert run.events_by("good")["0"][-1].kind == "goal"
     again = goalward.open_run(run.folder.path)
     assert again.values.methods == run.values.methods
+
+
+@pytest.mark.parametrize(
+    ("score_of", "falls"),
+    [
+        (oracle, False),
+        (lambda episode, frame: -oracle(episode, frame), True),
+        (lambda episode, frame: frame, False),
+        # A distance to the goal, with noise.
+        (lambda episode, frame: 11 - frame + (episode * 7 + frame * 5) % 3, True),
+        (lambda episode, frame: (episode * 7 + frame * 5) % 11, False),
+        (lambda episode, frame: 1, False),
+    ],
+)
+def test_a_score_that_falls_towards_the_goal_is_told(tmp_path, caplog, score_of, falls):
+    file = score_file(tmp_path / "theirs.parquet", score_of)
+    data = rollouts()
+    given = read_scores("theirs", file, data.ids, data.lengths.tolist())
+    assert falls_towards_goal(given.score, data.endings) is falls
+    evaluate(tmp_path / "run", seeds=1, scores=[file])
+    assert ("scores theirs fall as the goal comes nearer" in caplog.text) is falls
 
 
 def test_scores_are_added_in_place_and_taken_away_again_without_training(tmp_path, caplog):

@@ -60,7 +60,7 @@ def audit_command(
     """
     if top < 1:
         raise GoalwardError(f"--top must be at least 1, got {top}")
-    from goalward.report.audit_files import findings_csv
+    from goalward.report.audit_files import SHEET, findings_csv
     from goalward.report.pages.marks import refresh_marks
     from goalward.report.words.audit import audit_document
     from goalward.report.words.rendering import print_document
@@ -69,14 +69,19 @@ def audit_command(
 
     found = goalward.audit(path, against=against, data=data, reading=given(reading), out=out)
     folder = out or (RunFolder(Path(path)).audit if found.method else None)
+    has_sheet = folder is not None and (folder / SHEET).is_file()
     if to == "csv":
         sys.stdout.write(findings_csv(found))
     elif to == "json":
         print(json.dumps(encoded(found, in_full=True), indent=2, ensure_ascii=False))
     else:
-        document = audit_document(found, most=top, folder="" if folder is None else str(folder))
+        place = "" if folder is None else str(folder)
+        document = audit_document(found, most=top, folder=place, has_sheet=has_sheet)
         print_document(document, output_console())
     if folder is not None:
-        say(f"findings, a list of labels and frames to look at: {folder}")
-    if found.method and out is None and (page := refresh_marks(RunFolder(Path(path)))) is not None:
-        say(f"marked in the report: {page}#episodes?marked=audit")
+        files = "findings, a list of labels and frames to look at"
+        say(f"{files if has_sheet else 'findings and a list of labels'}: {folder}")
+    if found.method and out is None:
+        page = refresh_marks(RunFolder(Path(path)))
+        if page is not None and found.findings:
+            say(f"marked in the report: {page}#episodes?marked=audit")

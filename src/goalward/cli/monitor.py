@@ -1,6 +1,7 @@
 """`goalward monitor`: the value of every frame while an episode is under way, as lines of JSON."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -130,8 +131,8 @@ def _watch(monitor: "Monitor", messages: "Iterator[Message]") -> None:
             ) from error
         print(json.dumps(reading.as_dict()), flush=True)
         for doubt in reading.doubts:
-            # Numbers in a doubt change from frame to frame.
-            kind = doubt.split(":")[0][:24]
+            # Seconds and counts change from frame to frame; names of cameras do not.
+            kind = re.sub(r"[-+]?\d+\.\d+ s|\d+ times", "", doubt)
             if kind not in said:
                 said.add(kind)
                 say(f"doubt: frame {reading.frame}: {doubt}")

@@ -248,7 +248,14 @@ class _Export:
         # torch takes seconds to import.
         from goalward.exports.onnx_monitor import export_onnx
 
-        return export_onnx(self.run, rollouts, self.method, out=out, false_alarms=self.false_alarms)
+        return export_onnx(
+            self.run,
+            rollouts,
+            self.method,
+            out=out,
+            false_alarms=self.false_alarms,
+            data=self.data,
+        )
 
     def _checked_place(self, name: str, suffix: str) -> Path:
         """Where files of episodes go, after a look at whether they can: reading takes minutes."""

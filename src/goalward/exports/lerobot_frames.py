@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.parquet as pq
 
 from goalward.errors import GoalwardError, RolloutError, argument
 from goalward.rollouts.findings import Findings
@@ -50,6 +51,16 @@ class LeRobotFrames:
         whole = {name: np.concatenate([getattr(f, name) for f in self.files]) for name in names}
         order = np.argsort(whole["index"], kind="stable")
         return {name: column[order] for name, column in whole.items()}
+
+    @property
+    def has_episode_stats(self) -> bool:
+        """Whether every list of episodes (version 3.0) has their statistics.
+
+        LeRobot makes those of a part of the data set from them, or none in silence.
+        """
+        lists = sorted((self.root / "meta" / "episodes").glob("*/*.parquet"))
+        names = [pq.read_schema(path).names for path in lists]
+        return all(any(name.startswith("stats/") for name in here) for here in names)
 
     @property
     def without_values(self) -> tuple[int, int]:

@@ -38,11 +38,23 @@ from goalward.runs.run import Run
 from goalward.training.methods.outputs import survival_edges
 from goalward.values.fitted import Fitted, load
 
+# Of the options of reading, those that say what a frame is; the others are about labels.
+_OF_FRAMES = ("cameras", "proprioception", "flip", "match")
+
 
 def export_onnx(
-    run: Run, rollouts: Rollouts, method: str | None, *, out: Path, false_alarms: float
+    run: Run,
+    rollouts: Rollouts,
+    method: str | None,
+    *,
+    out: Path,
+    false_alarms: float,
+    data: str | Path | None = None,
 ) -> Written:
-    """Write the folder of a monitor for the speaking method of a run, or another of its methods."""
+    """Write the folder of a monitor for the speaking method of a run, or another of its methods.
+
+    `data` is where the rollouts lie now, if they have moved.
+    """
     check_folder(out)
     fitted = load(run.folder.path)
     chosen = watching_method(fitted, run.method if method is None else method)
@@ -87,24 +99,27 @@ def export_onnx(
         heads=heads,
         band=band,
         chance_step=_chance_step(run, chosen.name),
+        reading={
+            name: run.settings.reading[name] for name in _OF_FRAMES if name in run.settings.reading
+        },
         notes=(*frame.notes, *_band_notes(band, false_alarms)),
     )
     write_folder(out, settings, lens_arrays(first), files)
     return Written(
         out,
-        f"`{_command(run, out, settings)}`, or in Python goalward.Monitor.load({str(out)!r})",
+        f"`{_command(run, out, settings, data)}`, or in Python goalward.Monitor.load({str(out)!r})",
         settings.notes,
     )
 
 
-def _command(run: Run, out: Path, settings: MonitorSettings) -> str:
+def _command(run: Run, out: Path, settings: MonitorSettings, data: str | Path | None) -> str:
     """What shows the monitor at work: on an episode of the run, where its rollouts can be read."""
     if settings.num_given:
         return command_line("monitor", out, stdin=True)
     first = run.episodes[0]
     task = {"task": first.task} if len(settings.tasks) > 1 else {}
-    if run.settings.data.path:
-        shown = {"rollouts": run.settings.data.path, "episodes": first.id}
+    if recorded := str(data or run.settings.data.path):
+        shown = {"rollouts": recorded, "episodes": first.id}
         return command_line("monitor", out, **shown, **task)
     videos = ",".join(f"{camera.name}.mp4" for camera in settings.cameras)
     state = {"state": "states.npy"} if settings.num_state else {}

@@ -7,7 +7,12 @@ centre in units of the spread, over the whole episode. With n of them, the k-th 
 k = ceil((n + 1) (1 - level)), is exceeded by a new success of the same kind with a chance of at
 most `level`, anywhere in the episode, whatever values look like.
 
-Only what is worse than the band is an alarm: a value is better the lower it is.
+A band over time is wide where successes are at different places, so that it is slow to notice what
+no success has ever looked like. Where there are enough of them (about 50 for 5 %), a value that is
+worse than all of theirs at any frame is an alarm too: of n successes that nothing learned from, a
+new one is the worst with a chance of 1 / (n + 1), and the band keeps to what is left of the level.
+
+Only what is worse is an alarm: a value is better the lower it is.
 """
 
 import math
@@ -35,7 +40,7 @@ _FEWEST = 6
 @dataclass(frozen=True)
 class Band:
     """Above `centre + width * spread` at its frame a value is an alarm; later than the last frame
-    its last entry holds.
+    its last entry holds. Above the `ceiling` it is one at any frame; None where there is none.
 
     `level` is the bound on the share of successful episodes with an alarm, from `num_calibration`
     of them; `asked` the one that was wanted. With `from_folds` each was judged by those networks
@@ -53,6 +58,7 @@ class Band:
     asked: float
     num_calibration: int
     from_folds: bool = False
+    ceiling: float | None = None
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Band":
@@ -67,7 +73,8 @@ class Band:
     def limit(self, frame: int) -> float:
         """The worst value at a frame, counted from 0, that is no alarm."""
         at = min(frame, len(self.centre) - 1)
-        return self.centre[at] + self.width * self.spread[at]
+        of_frame = self.centre[at] + self.width * self.spread[at]
+        return of_frame if self.ceiling is None else min(of_frame, self.ceiling)
 
     def is_alarm(self, frame: int, value: float) -> bool:
         return value > self.limit(frame)
@@ -125,8 +132,12 @@ def band_of(
     others = [curves[i] for i in order[num_shape:]]
     centre, spread = _shape(shape)
     scores = np.sort([_furthest(curve, centre, spread) for curve in others])
-    reached = level
-    rank = conformal_rank(len(others), level)
+    reached, ceiling = level, None
+    rank = conformal_rank(len(others), level - 1 / (len(curves) + 1))
+    if rank is not None:
+        ceiling = max(float(curve.max()) for curve in curves)
+    else:
+        rank = conformal_rank(len(others), level)
     if rank is None:
         rank, reached = len(others), 1 / (len(others) + 1)
     return Band(
@@ -137,6 +148,7 @@ def band_of(
         asked=level,
         num_calibration=len(others),
         from_folds=from_folds,
+        ceiling=ceiling,
     )
 
 

@@ -56,7 +56,8 @@ class MonitorSettings:
     is `num_given` features where a run was given features instead of cameras. `edges` are the bins
     of steps of the hazards, `fit_discount` the discount that values were learned with, `discount`
     the one that they are told on; `chance_step` is how far chances move, in log-odds, as those of
-    the run were. `heads` names a file by task; the task "" stands for all.
+    the run were. `heads` names a file by task; the task "" stands for all. `reading` is how
+    recorded frames were read, as with `flip`.
     """
 
     goalward: str
@@ -79,6 +80,7 @@ class MonitorSettings:
     heads: Mapping[str, str]
     band: Band | None
     chance_step: float = 0.0
+    reading: Mapping[str, Any] = field(default_factory=dict[str, Any])
     notes: tuple[str, ...] = ()
 
     @property

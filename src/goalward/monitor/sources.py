@@ -52,10 +52,13 @@ def from_videos(
 def from_rollouts(
     settings: MonitorSettings, path: str, task: str, chosen: Sequence[str] | None
 ) -> Iterator[Message]:
-    """Recorded episodes, all or those of these ids, one after the other as if they happened now."""
+    """Recorded episodes, all or those of these ids, one after the other as if they happened now.
+
+    Their frames are read as those learned from were; how they ended, nobody asks.
+    """
     from goalward.rollouts.readers import read
 
-    rollouts = read(path)
+    rollouts = read(path, **{**settings.reading, "labels": "time_out"})
     episodes = list(rollouts) if chosen is None else [rollouts.episode(name) for name in chosen]
     for episode in episodes:
         if len(settings.tasks) > 1 and episode.task != task:

@@ -18,6 +18,7 @@ from goalward.rollouts.episode import Episode, Outcome
 from goalward.runs.folder.codec import write_json
 
 _log = logging.getLogger("goalward.report")
+SHEET = "sheet.png"
 _MOST_STRIPS = 24
 _FRAMES_IN_STRIP = 6
 _FINDING_COLUMNS = (
@@ -33,16 +34,20 @@ def write_audit(
     """Write audit.json, audit.csv, audit.md, labels.csv and, of rollouts with cameras, sheet.png.
 
     A labels.csv that is there already may have been filled in by somebody: it is kept, and the new
-    one is called labels-2.csv. Returns the list of labels.
+    one is called labels-2.csv. An earlier picture goes where there is none now. Returns the list of
+    labels.
     """
     folder = Path(folder)
     write_json(folder / "audit.json", audit, has_checksum=True)
     write_text(folder / "audit.csv", findings_csv(audit))
-    document = audit_document(audit, most=None, folder=str(folder))
+    drawn = rollouts if audit.findings and rollouts and rollouts.camera_names else None
+    document = audit_document(audit, most=None, folder=str(folder), has_sheet=drawn is not None)
     write_text(folder / "audit.md", markdown(document))
     labels = _write_labels(folder, _as_csv(_LABEL_COLUMNS, _label_rows(audit)))
-    if rollouts is not None and rollouts.camera_names and audit.findings:
-        _write_sheet(audit, rollouts, folder / "sheet.png", progress)
+    if drawn is None:
+        (folder / SHEET).unlink(missing_ok=True)
+    else:
+        _write_sheet(audit, drawn, folder / SHEET, progress)
     return labels
 
 

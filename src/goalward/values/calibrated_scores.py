@@ -3,6 +3,7 @@
 # pyright: standard
 # (scipy ships no type stubs)
 
+import logging
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,10 @@ from goalward.values.made_chances import chances_of_values, with_members
 from goalward.values.score_file import GivenScores
 from goalward.values.table import ValueTable
 
+_log = logging.getLogger("goalward.values")
 _NUM_FOLDS = 5
+# A score falls towards the goal where it does so, with such a correlation, in that many successes.
+_FALLS, _IN_SO_MANY = 0.5, 0.75
 
 
 def calibrated_steps(score: FloatArray, endings: Endings, discount: float) -> FloatArray:
@@ -37,6 +41,27 @@ def calibrated_steps(score: FloatArray, endings: Endings, discount: float) -> Fl
         learned = ~judged if (~judged).any() else judged
         found[judged] = _curve(score[learned], worth[learned], score[judged])
     return np.asarray(steps_to_goal(1 - 2 * np.clip(found, 0.0, 1.0), discount))
+
+
+def falls_towards_goal(score: FloatArray, endings: Endings) -> bool:
+    """Whether it falls as the goal comes nearer in most recorded successes: its sign may be wrong.
+
+    By its correlation with the steps to go, episode by episode.
+    """
+    ahead = endings.steps >= 0
+    of = endings.episode_of[ahead]
+    num = np.bincount(of, minlength=endings.num_episodes)
+
+    def mean(numbers: FloatArray) -> FloatArray:
+        return np.bincount(of, weights=numbers, minlength=len(num)) / np.maximum(num, 1)
+
+    steps, here = endings.steps[ahead].astype(np.float64), score[ahead]
+    steps, here = steps - mean(steps)[of], here - mean(here)[of]
+    spread = np.sqrt(mean(steps**2) * mean(here**2))[num > 1]
+    together = mean(steps * here)[num > 1]
+    if len(together) == 0:
+        return False
+    return float((together > _FALLS * spread).mean()) >= _IN_SO_MANY
 
 
 def _curve(score: FloatArray, worth: FloatArray, asked: FloatArray) -> FloatArray:
@@ -66,6 +91,13 @@ def with_scores(
     """The table with the scores as further methods; each says the same in every seed."""
     if not given:
         return values
+    for one in given:
+        if falls_towards_goal(one.score, endings):
+            _log.warning(
+                "scores %s fall as the goal comes nearer: a larger score has to mean nearer, so "
+                "that they say hardly more than a constant here; turn their sign",
+                one.name,
+            )
     shape = (len(given), len(values.seeds), values.num_frames)
     raw = np.stack([one.score for one in given])[:, None]
     steps = np.stack([calibrated_steps(one.score, endings, discount) for one in given])[:, None]

@@ -126,6 +126,19 @@ def test_a_shell_runs_the_commands_and_lerobot_hears_what_to_delete(folder, data
     assert f"#     goalward export {folder.parent} --to lerobot-progress" in text
 
 
+def test_a_copy_that_would_have_no_statistics_is_told(run_folder, data):
+    script = run_folder / "curation" / "commands.sh"
+    told = "# This data set has no statistics by episode, from which LeRobot makes those of a"
+    goalward.curate(run_folder)
+    assert told in script.read_text()
+    (path,) = (data / "meta" / "episodes").glob("*/*.parquet")
+    table = pq.read_table(path)
+    counts = pa.array([[1]] * table.num_rows)
+    pq.write_table(table.append_column("stats/action/count", counts), path)
+    goalward.curate(run_folder)
+    assert told not in script.read_text()
+
+
 def test_where_no_episode_goes_nothing_is_deleted(run_folder, tmp_path):
     goalward.curate(run_folder, drop=("stalls",), keep=["2", "4"])
     assert ran(run_folder / "curation" / "commands.sh", tmp_path) == []

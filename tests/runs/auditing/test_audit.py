@@ -172,6 +172,33 @@ def test_the_files_say_the_same_and_the_list_of_labels_is_read_back(tmp_path):
     assert len(read) == 20
 
 
+def test_without_pictures_no_picture_is_named_and_an_earlier_one_goes(tmp_path):
+    run, rollouts = drawn(tmp_path)
+    goalward.audit(replace(run, rollouts=rollouts), progress=False)
+    sheet, words = run.folder.audit / "sheet.png", run.folder.audit / "audit.md"
+    assert sheet.is_file()
+    assert "Look at" in words.read_text()
+    goalward.audit(run.folder.path, progress=False)
+    assert not sheet.exists()
+    assert "sheet.png" not in words.read_text()
+    assert "Correct `" in words.read_text()
+
+
+@pytest.mark.parametrize("name", ["audit.json", "audit.csv", "audit.md", "sheet.png"])
+def test_files_that_no_audit_wrote_are_never_replaced(tmp_path, name):
+    run, _ = drawn(tmp_path, cameras=False)
+    place = tmp_path / "mine"
+    place.mkdir()
+    (place / name).write_text("mine")
+    with pytest.raises(GoalwardError, match=f"{name}: is there and was not written by audit; give"):
+        goalward.audit(run, out=place, progress=False)
+    assert (place / name).read_text() == "mine"
+    assert len(list(place.iterdir())) == 1
+    (place / name).unlink()
+    goalward.audit(run, out=place, progress=False)
+    goalward.audit(run, out=place, progress=False)
+
+
 def test_a_list_that_somebody_filled_in_is_never_replaced(tmp_path, caplog):
     run, _ = drawn(tmp_path, cameras=False)
     goalward.audit(run, progress=False)

@@ -92,7 +92,10 @@ def test_episodes_that_were_learned_from_are_not_held_out(learned, tmp_path, cap
     assert [not episode.held_out for episode in run.episodes] == [*[False] * 10, *seen]
     assert run.scores.num_held_out == 16 - sum(seen)
     assert run.familiarity.copies == tuple(str(10 + i) for i in range(6) if seen[i])
-    assert "learned from, so their values are optimistic" in caplog.text
+    told = (
+        f"learned from {sum(seen)} episodes of these, so their values are optimistic, and they do"
+    )
+    assert told in caplog.text
     assert "of these it learned from: their values know how they ended" in run.summary()
     assert goalward.open_run(run.folder.path).familiarity == run.familiarity
 

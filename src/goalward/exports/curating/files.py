@@ -168,6 +168,14 @@ def _deletion(frames: LeRobotFrames, dropped: tuple[str, ...]) -> list[str]:
             if frames.info.packs_episodes
             else ("# LeRobot edits version 3.0: convert the data set first.",)
         ),
+        *(
+            ()
+            if frames.has_episode_stats
+            else (
+                "# This data set has no statistics by episode, from which LeRobot makes those of a",
+                "# part: the meta/stats.json of the copy will be empty, without a word about it.",
+            )
+        ),
         "lerobot-edit-dataset \\",
         f"    --repo_id {shlex.quote(name)} --root {shlex.quote(str(root))} \\",
         f"    --new_repo_id {shlex.quote(f'{name}_curated')} \\",

@@ -81,8 +81,13 @@ def _twin(finding: Finding) -> str:
     return f"episode {finding.twin}{where}"
 
 
-def audit_document(audit: Audit, most: int | None = 10, folder: str = "") -> Document:
-    """The findings, the surest first, and what to do with them; `folder` is where the files are."""
+def audit_document(
+    audit: Audit, most: int | None = 10, folder: str = "", *, has_sheet: bool = True
+) -> Document:
+    """The findings, the surest first, and what to do with them; `folder` is where the files are.
+
+    `has_sheet`: with a picture of the frames among them.
+    """
     shown = audit.findings[:most]
     blocks: list[Block] = [_headline(audit)]
     if shown:
@@ -91,7 +96,7 @@ def audit_document(audit: Audit, most: int | None = 10, folder: str = "") -> Doc
         blocks.append(paragraph(f"And {len(audit.findings) - len(shown)} more."))
     blocks += [paragraph(text, role="doubt") for text in audit.unchecked]
     if folder and audit.findings:
-        blocks.append(_what_to_do(folder))
+        blocks.append(_what_to_do(folder, has_sheet))
     return Document(f"Audit of {audit.name}", (Section("", tuple(blocks)),))
 
 
@@ -120,11 +125,10 @@ def _item(found: Finding, near_steps: int | None) -> Spans:
     )
 
 
-def _what_to_do(folder: str) -> Block:
+def _what_to_do(folder: str, has_sheet: bool) -> Block:
+    look = ("Look at ", code(f"{folder}/sheet.png"), ", correct ") if has_sheet else ("Correct ",)
     return paragraph(
-        "Look at ",
-        code(f"{folder}/sheet.png"),
-        ", correct ",
+        *look,
         code(f"{folder}/labels.csv"),
         " where you see it otherwise, and evaluate again with ",
         code(argument("labels", f"{folder}/labels.csv")),

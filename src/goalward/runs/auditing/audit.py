@@ -9,7 +9,7 @@ import numpy as np
 
 import goalward
 from goalward.checksums import carried_checksum
-from goalward.errors import GoalwardError
+from goalward.errors import GoalwardError, argument
 from goalward.files import check_folder
 from goalward.metrics.auditing.audit import Audit, AuditedEpisode, Finding, FindingKind
 from goalward.metrics.auditing.goal_marks import GoalMark, goal_marks
@@ -28,6 +28,9 @@ from goalward.runs.making.inputs import read_input
 from goalward.runs.notes import read_notes
 from goalward.runs.run import Run
 from goalward.runs.settings import RunEpisode
+
+# What an audit replaces; the list of labels it never does.
+_FILES = ("audit.json", "audit.csv", "audit.md", "sheet.png")
 
 
 def audit(
@@ -58,6 +61,8 @@ def audit(
         raise GoalwardError(f"{run.folder.path}: its rollouts are read as it read them")
     folder = _out_of(run, out)
     if folder is not None:
+        if out is not None:
+            _check_nothing_else_is_there(folder)
         check_folder(folder)
     unchecked: list[str] = []
     recorded = _recorded(rollouts, run, data, reading or {}, progress, unchecked)
@@ -108,6 +113,17 @@ def _out_of(run: Run | None, out: str | Path | None) -> Path | None:
     if out is not None:
         return Path(out)
     return None if run is None else run.folder.audit
+
+
+def _check_nothing_else_is_there(folder: Path) -> None:
+    """An error if files of these names lie there that no audit wrote; one of its own carries a
+    checksum."""
+    there = [folder / name for name in _FILES if (folder / name).exists()]
+    ours = folder / _FILES[0]
+    if there and not (ours.is_file() and ours.stat().st_size and carried_checksum(ours)):
+        raise GoalwardError(
+            f"{there[0]}: is there and was not written by audit; give another {argument('out')}"
+        )
 
 
 def _recorded(

@@ -214,6 +214,9 @@ def _learned_copies(source: Run, rollouts: Rollouts, recorded: Rollouts) -> tupl
             "has its own values of them, by networks that never saw them"
         )
     if copies:
-        words = "%s of these %s learned from, so their values are optimistic: %s; not held out here"
-        _log.warning(words, counted(copies), source.folder.path, some_of(copies))
+        words = (
+            "%s learned from %s of these, so their values are optimistic, and they do not count as "
+            "held out: %s"
+        )
+        _log.warning(words, source.folder.path, counted(copies), some_of(copies))
     return copies
