@@ -4,10 +4,13 @@ A fenced block `math` holds LaTeX, as GitHub reads it too.
 """
 
 import html
+import re
 from typing import Any
 
 from latex2mathml.converter import convert
 from pymdownx.slugs import slugify
+
+PRIMED = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>&#x02032;</mi></msup>")
 
 
 def on_config(config: Any) -> Any:
@@ -20,5 +23,9 @@ def on_config(config: Any) -> Any:
 
 def typeset(source: str, *_: Any, **__: Any) -> str:
     """The equation as markup, with its LaTeX for who cannot see it."""
-    drawn = convert(source.strip(), display="block")
+    # A prime is raised by itself: as an exponent it would float above its letter.
+    drawn = PRIMED.sub(
+        r'<mrow>\1<mo lspace="0" rspace="0">&#x02032;</mo></mrow>',
+        convert(source.strip(), display="block"),
+    )
     return f'<div class="equation" aria-label="{html.escape(source.strip())}">{drawn}</div>'

@@ -12,17 +12,21 @@ from goalward.errors import GoalwardError
 from goalward.simulate import tasks
 
 ROOT = Path(__file__).parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+TOLD = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = TOLD["project"]
+README = TOLD["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
 
 
 def test_one_version_everywhere():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == goalward.__version__
     assert re.fullmatch(r"\d+\.\d+\.\d+", goalward.__version__)
-    headings = [
-        line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## ")
-    ]
-    assert goalward.__version__ in headings[0]
+    # The newest one that is out; what comes next stands above it.
+    released = re.findall(
+        r"^## (\d\S+)(?: \((.+)\))?$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
+    )
+    assert released[0] == (goalward.__version__, str(citation["date-released"]))
+    assert f"=={goalward.__version__}'" in (ROOT / "docs" / "many_machines.md").read_text()
 
 
 def test_the_paper_is_cited_with_its_authors():
@@ -40,8 +44,20 @@ def test_types_are_shipped():
     assert "Typing :: Typed" in PROJECT["classifiers"]
 
 
+def test_what_an_index_shows_has_no_link_that_leads_nowhere():
+    """The README as the package carries it; every rule that makes it so still finds its place."""
+    text = (ROOT / README["fragments"][0]["path"]).read_text()
+    for rule in README["substitutions"]:
+        text, found = re.subn(rule["pattern"], rule["replacement"], text)
+        assert found, rule["pattern"]
+    assert re.findall(r"\]\((?!https?://)", text) == []
+    assert "goalward evaluate demo --out demo_run --encoder effnet-lite0" in text
+    assert "make demo" not in text
+    assert len(text.splitlines()) > 60
+
+
 def test_files_that_the_package_names_exist():
-    for name in [*PROJECT["license-files"], PROJECT["readme"]]:
+    for name in [*PROJECT["license-files"], README["fragments"][0]["path"]]:
         assert (ROOT / name).is_file(), name
 
 

@@ -6,7 +6,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 TOPS = ("src/", "tests/", "docs/", "benchmarks/", "case_studies/", "examples/", ".ci/")
-FILES = ("mkdocs.yml", "pyproject.toml", "constraints.txt", "Makefile")
+FILES = (
+    *("mkdocs.yml", "pyproject.toml", "constraints.txt", "Makefile"),
+    *("CHANGELOG.md", "CITATION.cff"),
+)
 
 
 def test_every_file_that_is_named_exists():
@@ -31,5 +34,15 @@ def test_every_file_of_the_walk_exists():
 
 
 def test_there_is_a_change_of_each_kind():
-    for kind in ("score", "method", "reader", "encoder", "export", "verb", "page", "dependency"):
+    for kind in (
+        "score",
+        "method",
+        "reader",
+        "encoder",
+        "export",
+        "verb",
+        "page",
+        "release",
+        "dependency",
+    ):
         assert re.search(rf"\*\*An? {kind}", TEXT), kind

@@ -71,6 +71,23 @@ def test_a_phone_need_not_scroll_sideways(site, browser, name):
     assert phone.problems == []
 
 
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 1280, "height": 900}], ids=["phone", "desk"])
+@pytest.mark.parametrize(
+    "name", ["start/rollouts.html", "curating.html", "reference/python.html", "methods/td.html"]
+)
+def test_no_line_of_code_goes_beyond_the_edge(site, browser, name, viewport):
+    """Nobody looks for the end of a sentence by scrolling sideways."""
+    page = Visitor(browser, viewport=viewport).page
+    page.goto((site / name).as_uri(), wait_until="domcontentloaded")
+    beyond = (
+        "[...document.querySelectorAll('pre code')].filter(c => c.scrollWidth > c.clientWidth + 1)"
+    )
+    assert page.evaluate(f"document.querySelectorAll('pre code').length && {beyond}.length") == 0
+    # Each line is an element that goes on below, a little to the right.
+    lines = page.locator("pre > code > span:is(.line, [id*=__line-])")
+    assert lines.count() >= page.locator("pre > code").count()
+
+
 def test_light_and_dark_as_the_system_says(site, browser):
     shades = {}
     for scheme in ("light", "dark"):
@@ -154,4 +171,6 @@ def test_search_finds_the_guide_before_the_reference(site, browser, words):
     page.keyboard.type(words)
     # The list is filled anew with every letter.
     first = "document.querySelector('.md-search-result__item h1')?.innerText"
-    page.wait_for_function(f"title => {first}?.startsWith(title)", arg=SOUGHT[words], timeout=5000)
+    page.wait_for_function(
+        f"title => {first}?.startsWith(title)", arg=SOUGHT[words], timeout=30_000
+    )

@@ -102,6 +102,24 @@ def test_no_equation_shows_how_it_was_typed(site):
     assert [name for name, maths in found.items() if any("\\" in math for math in maths)] == []
 
 
+def test_a_prime_is_no_exponent(site):
+    """As an exponent it would float high above its letter."""
+    drawn = re.findall(r"<math.*?</math>", (site / "methods" / "td.html").read_text(), re.DOTALL)
+    assert any("\u2032" in unescape(math) for math in drawn)
+    assert not any(re.search(r"<msup>[^/]*</mi><m[io]>\u2032", unescape(m)) for m in drawn)
+
+
+def test_what_a_command_is_for_stays_with_it(site):
+    """In a column of its own, and as it was typed when it is copied."""
+    text = (site / "start" / "install.html").read_text()
+    found = re.search(r'<span class="line commented"><span>(.*?)</span></span>', text, re.DOTALL)
+    assert found
+    words = unescape(re.sub(r"<[^>]+>", "", found[1]))
+    typed = (Path(__file__).parent.parent.parent / "docs" / "start" / "install.md").read_text()
+    assert words.startswith("goalward --version ")
+    assert f"    {words.rstrip()}\n" in typed
+
+
 def test_every_notebook_is_a_page_with_what_it_shows(site):
     for notebook in NOTEBOOKS:
         text = (site / "examples" / f"{notebook.stem}.html").read_text()

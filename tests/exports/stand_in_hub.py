@@ -123,7 +123,8 @@ class _Handler(BaseHTTPRequestHandler):
             siblings = [{"rfilename": p} for p in files]
             return self._answer({"id": found[2], "sha": COMMIT, "siblings": siblings, "tags": []})
         found = re.fullmatch(r"/([^/]+/[^/]+)/resolve/[^/]+/(.+)", path)
-        assert found, path
+        if not found:
+            return self._answer({"error": "none"}, 404)
         content = self.server.repositories.get(("model", found[1]), {}).get(found[2])
         if content is None:
             return self._answer({"error": "none"}, 404, X_Error_Code="EntryNotFound")

@@ -133,6 +133,18 @@ def test_a_name_that_is_taken_is_refused_and_replaced_when_asked(run, hub):
     assert "old.txt" not in hub.repositories["model", NAME]
 
 
+def test_a_refusal_does_not_wait_for_the_report(run, hub, monkeypatch):
+    """Writing it takes a minute, and what the hub will not take need not be written."""
+    monkeypatch.setattr("goalward.exports.hub.push.write_parcel", None)
+    hub.repositories["model", NAME] = {"theirs.txt": b""}
+    with pytest.raises(GoalwardError, match="lab/pick: is on the hub already"):
+        push(run, NAME)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    for replace in (False, True):
+        with pytest.raises(GoalwardError, match="did not answer"):
+            push(run, NAME, replace=replace)
+
+
 def test_nothing_is_made_where_one_of_both_names_is_taken(run, hub):
     hub.repositories["dataset", f"{NAME}-values"] = {"theirs.csv": b"a,b"}
     with pytest.raises(GoalwardError, match="lab/pick-values: is on the hub already"):

@@ -50,10 +50,13 @@ def push(
         parcel = write_parcel(run, name, Path(to), licence=licence, report=report)
         return [str(parcel.model), str(parcel.values)]
     api = _hub()
-    with tempfile.TemporaryDirectory() as folder:
+    with _without_words_of_the_client(), tempfile.TemporaryDirectory() as folder:
+        # Before the report is written, which takes a minute; and a refusal leaves nothing behind.
+        for repository, kind in ((name, "model"), (_values_of(name), "dataset")):
+            if _is_taken(api, repository, kind) and not replace:
+                raise _taken(repository)
         parcel = write_parcel(run, name, Path(folder), licence=licence, report=report)
-        with _without_words_of_the_client():
-            return _send(api, name, parcel, private=private, replace=replace)
+        return _send(api, name, parcel, private=private, replace=replace)
 
 
 def _values_of(name: str) -> str:
@@ -92,16 +95,15 @@ def _without_words_of_the_client() -> Iterator[None]:
         logger.setLevel(level)
 
 
+def _is_taken(api: Any, repository: str, kind: str) -> bool:
+    try:
+        return api.repo_exists(repository, repo_type=kind)
+    except Exception as error:  # any failure of the network has its own class
+        raise _refused(repository, error) from error
+
+
 def _send(api: Any, name: str, parcel: Parcel, *, private: bool, replace: bool) -> list[str]:
     repositories = ((name, "model", parcel.model), (_values_of(name), "dataset", parcel.values))
-    for repository, kind, _ in () if replace else repositories:
-        # Both before the first is made: a refusal leaves nothing behind.
-        try:
-            is_taken = api.repo_exists(repository, repo_type=kind)
-        except Exception as error:  # any failure of the network has its own class
-            raise _refused(repository, error) from error
-        if is_taken:
-            raise _taken(repository)
     for repository, kind, _ in repositories:
         try:
             api.create_repo(repository, repo_type=kind, private=private, exist_ok=replace)
