@@ -28,7 +28,7 @@ from goalward.embeddings.cache.encoder_cache import EncoderCache
 from goalward.embeddings.embed import embed
 from goalward.embeddings.embed_report import EmbedReport
 from goalward.embeddings.encoders import Encoder, find_encoder
-from goalward.embeddings.models.image_net import PixelNet, Runner
+from goalward.embeddings.models.image_net import ImageNet, PixelNet, Runner
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.frames import Image
@@ -204,10 +204,14 @@ def watch_memory(encoder: Encoder, device: str, num_frames: int) -> None:
     )
 
 
+def _never_loaded(_: str) -> ImageNet:
+    raise AssertionError("all vectors are in the cache")
+
+
 def read_cached(num_frames: int, repeats: int) -> None:
     """From a cache full of made up vectors, 768 numbers each, to features."""
     rollouts = made_rollouts(num_frames)
-    encoder = Encoder("made", "tests/made", "0" * 40, "global", lambda _: None)
+    encoder = Encoder("made", "tests/made", "0" * 40, "global", _never_loaded)
     with tempfile.TemporaryDirectory() as folder:
         store = EncoderCache.of(encoder, folder)
         random = np.random.default_rng(0)
