@@ -7,10 +7,10 @@ centre in units of the spread, over the whole episode. With n of them, the k-th 
 k = ceil((n + 1) (1 - level)), is exceeded by a new success of the same kind with a chance of at
 most `level`, anywhere in the episode, whatever values look like.
 
-A band over time is wide where successes are at different places, so that it is slow to notice what
-no success has ever looked like. Where there are enough of them (about 50 for 5 %), a value that is
-worse than all of theirs at any frame is an alarm too: of n successes that nothing learned from, a
-new one is the worst with a chance of 1 / (n + 1), and the band keeps to what is left of the level.
+Where successes are at different places at the same time a band is wide, and slow to notice what no
+success ever looked like. So there is a ceiling as well, the same at every frame: the distance of an
+episode is the larger one of that from the centre and that from the mean of all frames, each in
+units of the largest among the episodes that gave the shape. The bound is that of the one number.
 
 Only what is worse is an alarm: a value is better the lower it is.
 """
@@ -40,7 +40,7 @@ _FEWEST = 6
 @dataclass(frozen=True)
 class Band:
     """Above `centre + width * spread` at its frame a value is an alarm; later than the last frame
-    its last entry holds. Above the `ceiling` it is one at any frame; None where there is none.
+    its last entry holds. Above the `ceiling` it is one at any frame; earlier monitors have none.
 
     `level` is the bound on the share of successful episodes with an alarm, from `num_calibration`
     of them; `asked` the one that was wanted. With `from_folds` each was judged by those networks
@@ -131,24 +131,27 @@ def band_of(
     shape = [curves[i] for i in order[:num_shape]]
     others = [curves[i] for i in order[num_shape:]]
     centre, spread = _shape(shape)
-    scores = np.sort([_furthest(curve, centre, spread) for curve in others])
-    reached, ceiling = level, None
-    rank = conformal_rank(len(others), level - 1 / (len(curves) + 1))
-    if rank is not None:
-        ceiling = max(float(curve.max()) for curve in curves)
-    else:
-        rank = conformal_rank(len(others), level)
+    frames = np.concatenate(shape)
+    mean, deviation = float(frames.mean()), max(float(frames.std()), _LEAST_SPREAD)
+
+    def distances(curve: FloatArray) -> tuple[float, float]:
+        return _furthest(curve, centre, spread), (float(curve.max()) - mean) / deviation
+
+    units = np.maximum(np.max([distances(curve) for curve in shape], axis=0), 1.0)
+    scores = np.sort([float(np.max(distances(curve) / units)) for curve in others])
+    reached = level
+    rank = conformal_rank(len(others), level)
     if rank is None:
         rank, reached = len(others), 1 / (len(others) + 1)
     return Band(
         tuple(centre.tolist()),
         tuple(spread.tolist()),
-        width=float(scores[rank - 1]),
+        width=float(scores[rank - 1] * units[0]),
         level=reached,
         asked=level,
         num_calibration=len(others),
         from_folds=from_folds,
-        ceiling=ceiling,
+        ceiling=mean + float(scores[rank - 1] * units[1]) * deviation,
     )
 
 
