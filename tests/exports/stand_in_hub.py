@@ -121,7 +121,8 @@ class _Handler(BaseHTTPRequestHandler):
                 ]
                 return self._answer(rows)
             siblings = [{"rfilename": p} for p in files]
-            return self._answer({"id": found[2], "sha": COMMIT, "siblings": siblings, "tags": []})
+            told = {"id": found[2], "sha": COMMIT, "siblings": siblings, "tags": []}
+            return self._answer(told | {"private": found[2] in self.server.private})
         found = re.fullmatch(r"/([^/]+/[^/]+)/resolve/[^/]+/(.+)", path)
         if not found:
             return self._answer({"error": "none"}, 404)

@@ -191,6 +191,15 @@ def test_a_name_too_long_for_its_values_is_refused(run, tmp_path):
 def test_private_is_private(run, hub):
     push(run, NAME, report=False, private=True)
     assert hub.private == {NAME, f"{NAME}-values"}
+    push(run, NAME, report=False, private=True, replace=True)
+
+
+def test_what_is_public_is_not_taken_for_private(run, hub):
+    push(run, NAME, report=False)
+    before = dict(hub.repositories["model", NAME])
+    with pytest.raises(GoalwardError, match="lab/pick: is public on the hub, and would stay so"):
+        push(run, NAME, report=False, private=True, replace=True)
+    assert hub.repositories["model", NAME] == before
 
 
 def test_a_hub_in_trouble_is_told_from_one_that_is_not_there(run, hub, monkeypatch):

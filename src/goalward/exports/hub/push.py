@@ -4,7 +4,7 @@ import logging
 import re
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,9 @@ def push(
 
     `name` is `organisation/name`; the values go to a data set `organisation/name-values`. With
     `to`, a folder, nothing is sent and it holds what would be. A name that is taken is refused
-    unless `replace`; `private` makes new ones private. The report has no videos: those show rooms.
-    `licence` stands on both cards by the hub's name of it, as "apache-2.0" or "cc-by-4.0".
+    unless `replace`; `private` makes new ones private, and refuses to replace public ones. The
+    report has no videos: those show rooms. `licence` stands on both cards by the hub's name of it,
+    as "apache-2.0" or "cc-by-4.0".
     """
     run = as_run(run)
     check_hub_name(name)
@@ -53,8 +54,11 @@ def push(
     with _without_words_of_the_client(), tempfile.TemporaryDirectory() as folder:
         # Before the report is written, which takes a minute; and a refusal leaves nothing behind.
         for repository, kind in ((name, "model"), (_values_of(name), "dataset")):
-            if _is_taken(api, repository, kind) and not replace:
+            is_taken = _asked(repository, api.repo_exists, kind)
+            if is_taken and not replace:
                 raise _taken(repository)
+            if is_taken and private and not _asked(repository, api.repo_info, kind).private:
+                raise _is_public(repository)
         parcel = write_parcel(run, name, Path(folder), licence=licence, report=report)
         return _send(api, name, parcel, private=private, replace=replace)
 
@@ -95,9 +99,9 @@ def _without_words_of_the_client() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _is_taken(api: Any, repository: str, kind: str) -> bool:
+def _asked(repository: str, question: Callable[..., Any], kind: str) -> Any:
     try:
-        return api.repo_exists(repository, repo_type=kind)
+        return question(repository, repo_type=kind)
     except Exception as error:  # any failure of the network has its own class
         raise _refused(repository, error) from error
 
@@ -140,6 +144,13 @@ def _commit(api: Any, repository: _Repository, *, replace: bool) -> str:
 def _taken(name: str) -> GoalwardError:
     return GoalwardError(
         f"{name}: is on the hub already; choose another name, or {argument('replace')} it"
+    )
+
+
+def _is_public(name: str) -> GoalwardError:
+    return GoalwardError(
+        f"{name}: is public on the hub, and would stay so; make it private there first, or leave "
+        f"out {argument('private')}"
     )
 
 
