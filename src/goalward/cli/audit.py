@@ -60,7 +60,7 @@ def audit_command(
     """
     if top < 1:
         raise GoalwardError(f"--top must be at least 1, got {top}")
-    from goalward.report.audit_files import SHEET, findings_csv
+    from goalward.report.audit_files import SHEET, findings_csv, labels_path
     from goalward.report.pages.marks import refresh_marks
     from goalward.report.words.audit import audit_document
     from goalward.report.words.rendering import print_document
@@ -75,8 +75,8 @@ def audit_command(
     elif to == "json":
         print(json.dumps(encoded(found, in_full=True), indent=2, ensure_ascii=False))
     else:
-        place = "" if folder is None else str(folder)
-        document = audit_document(found, most=top, folder=place, has_sheet=has_sheet)
+        labels = None if folder is None else labels_path(found, folder)
+        document = audit_document(found, top, labels, has_sheet=has_sheet)
         print_document(document, output_console())
     if folder is not None:
         files = "findings, a list of labels and frames to look at"

@@ -41,9 +41,9 @@ def write_audit(
     write_json(folder / "audit.json", audit, has_checksum=True)
     write_text(folder / "audit.csv", findings_csv(audit))
     drawn = rollouts if audit.findings and rollouts and rollouts.camera_names else None
-    document = audit_document(audit, most=None, folder=str(folder), has_sheet=drawn is not None)
+    labels = _write_labels(audit, folder)
+    document = audit_document(audit, None, labels, has_sheet=drawn is not None)
     write_text(folder / "audit.md", markdown(document))
-    labels = _write_labels(folder, _as_csv(_LABEL_COLUMNS, _label_rows(audit)))
     if drawn is None:
         (folder / SHEET).unlink(missing_ok=True)
     else:
@@ -101,24 +101,33 @@ def _label_rows(audit: Audit) -> Iterable[tuple[object, ...]]:
         )
 
 
-def _write_labels(folder: Path, text: str) -> Path:
-    number, path = 1, folder / "labels.csv"
+def labels_path(audit: Audit, folder: Path) -> Path:
+    """The list of an audit: that with just these lines, or the first name that is free."""
+    number, path, text = 1, folder / "labels.csv", _labels_csv(audit)
     while path.exists():
         try:
-            is_same = path.read_text(encoding="utf-8") == text
+            if path.read_text(encoding="utf-8") == text:
+                return path
         except (OSError, UnicodeDecodeError) as error:
             raise GoalwardError(f"{path}: cannot be read ({error})") from error
-        if is_same:
-            return path
         number += 1
         path = folder / f"labels-{number}.csv"
-    if number > 1:
+    return path
+
+
+def _labels_csv(audit: Audit) -> str:
+    return _as_csv(_LABEL_COLUMNS, _label_rows(audit))
+
+
+def _write_labels(audit: Audit, folder: Path) -> Path:
+    path, first = labels_path(audit, folder), folder / "labels.csv"
+    if path.exists():
+        return path
+    if path != first:
         _log.warning(
-            "%s: is kept, as somebody may have filled it in; the new list is %s",
-            folder / "labels.csv",
-            path.name,
+            "%s: is kept, as somebody may have filled it in; the new list is %s", first, path.name
         )
-    write_text(path, text)
+    write_text(path, _labels_csv(audit))
     return path
 
 

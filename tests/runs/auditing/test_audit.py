@@ -210,6 +210,8 @@ def test_a_list_that_somebody_filled_in_is_never_replaced(tmp_path, caplog):
     assert mine.read_text() == "episode,outcome\n3,time_out\n"
     assert (run.folder.audit / "labels-2.csv").read_text().startswith("episode,outcome,goal_frame")
     assert "is kept" in caplog.text
+    # The words speak of the list that was written.
+    assert "/labels-2.csv" in (run.folder.audit / "audit.md").read_text()
     remove_run(run.folder)
     assert sorted(path.name for path in run.folder.audit.iterdir()) == [
         "labels-2.csv",

@@ -1,5 +1,7 @@
 """What an audit found, in words."""
 
+from pathlib import Path
+
 from goalward.errors import argument
 from goalward.metrics.auditing.audit import Audit, Finding, FindingKind
 from goalward.report.words.blocks import (
@@ -82,11 +84,11 @@ def _twin(finding: Finding) -> str:
 
 
 def audit_document(
-    audit: Audit, most: int | None = 10, folder: str = "", *, has_sheet: bool = True
+    audit: Audit, most: int | None = 10, labels: Path | None = None, *, has_sheet: bool = True
 ) -> Document:
-    """The findings, the surest first, and what to do with them; `folder` is where the files are.
+    """The findings, the surest first, and what to do with them; `labels` is the list to correct.
 
-    `has_sheet`: with a picture of the frames among them.
+    `has_sheet`: with a picture of the frames beside it.
     """
     shown = audit.findings[:most]
     blocks: list[Block] = [_headline(audit)]
@@ -95,8 +97,8 @@ def audit_document(
     if len(shown) < len(audit.findings):
         blocks.append(paragraph(f"And {len(audit.findings) - len(shown)} more."))
     blocks += [paragraph(text, role="doubt") for text in audit.unchecked]
-    if folder and audit.findings:
-        blocks.append(_what_to_do(folder, has_sheet))
+    if labels and audit.findings:
+        blocks.append(_what_to_do(labels, has_sheet))
     return Document(f"Audit of {audit.name}", (Section("", tuple(blocks)),))
 
 
@@ -125,12 +127,13 @@ def _item(found: Finding, near_steps: int | None) -> Spans:
     )
 
 
-def _what_to_do(folder: str, has_sheet: bool) -> Block:
-    look = ("Look at ", code(f"{folder}/sheet.png"), ", correct ") if has_sheet else ("Correct ",)
+def _what_to_do(labels: Path, has_sheet: bool) -> Block:
+    sheet = code(str(labels.parent / "sheet.png"))
+    look = ("Look at ", sheet, ", correct ") if has_sheet else ("Correct ",)
     return paragraph(
         *look,
-        code(f"{folder}/labels.csv"),
+        code(str(labels)),
         " where you see it otherwise, and evaluate again with ",
-        code(argument("labels", f"{folder}/labels.csv")),
+        code(argument("labels", str(labels))),
         ". Nothing was changed.",
     )
