@@ -4,6 +4,7 @@ A bit that flipped, a file that was cut, a stretch of zeros, a file of another r
 command finds out and says so, makes the file anew, or never needed it.
 """
 
+import os
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from attacks.small_files import (
 
 PART = "flips"
 _SWAPPED = "swapped"
+_PIPE = "a pipe in its place"
 _EVALUATE = ("--seeds", "1", *TINY, "--no-report")
 _FIT = ("--methods", "liveness,mc", "--seeds", "2", *TINY)
 _SIMULATE = tuple(part for part in KILLED["simulate"] if part not in ("--out", "sim"))
@@ -266,8 +268,12 @@ def _damaged(place: Path, target: Target, draws: np.random.Generator) -> tuple[s
     paths = sorted(path for path in place.glob(target.pattern) if path.is_file())
     path = paths[draws.integers(len(paths))]
     name = path.relative_to(place).as_posix()
-    ways = [*DAMAGES, _SWAPPED]
+    ways = [*DAMAGES, _SWAPPED, _PIPE]
     how = ways[draws.integers(len(ways))]
+    if how == _PIPE:
+        path.unlink()
+        os.mkfifo(path)
+        return name, how
     if how != _SWAPPED:
         return name, how if damage(path, how, draws) else ""
     others = [one for one in paths if one != path and one.suffix == path.suffix]

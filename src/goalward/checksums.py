@@ -66,6 +66,8 @@ def check(path: Path, *, always_carried: bool = False) -> bool:
     Versions before 0.2.0 wrote none. `always_carried`: of files that they did not write, one
     without a checksum has lost it.
     """
+    if path.exists() and not path.is_file():
+        raise DamagedFile(path, "it is no regular file")
     check_regular(path)
     try:
         with path.open("rb") as file:

@@ -200,6 +200,19 @@ def test_a_damaged_file_is_noticed_and_made_again(damage, embed_with_report, fil
     assert path.read_bytes() == whole
 
 
+@pytest.mark.timeout(120)
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(embed_with_report, filled):
+    store, features = filled
+    path = store.path(FINGERPRINTS[1])
+    whole = path.read_bytes()
+    path.unlink()
+    os.mkfifo(path)
+    embedded, report = embed_with_report(ROLLOUTS, small_encoder())
+    assert report.num_rebuilt_clips == 1
+    assert embedded.features.tobytes() == features
+    assert path.read_bytes() == whole
+
+
 def test_a_file_of_other_frames_under_this_name_is_noticed(embed_with_report):
     two = picture_rollouts([5, 5])
     wanted, _ = embed_with_report(two, small_encoder())

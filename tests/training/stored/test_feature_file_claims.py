@@ -41,6 +41,8 @@ def path(tmp_path: Path) -> Path:
         ({"goal_frames": [0, 3, 1]}, "episode 1: .*goal frame between 0 and 2, got 3$"),
         ({"outcomes": "success"}, r"outcomes must be one text per episode, got shape \(\)$"),
         ({"outcomes": [["success"] * 3]}, r"outcomes must be one text .* shape \(1, 3\)$"),
+        ({"layout": 0}, "layout holds int64, not text$"),
+        ({"outcomes": [1, 0, 1]}, "outcomes holds int64, not text$"),
         ({"ids": 3}, r"ids must be one text per episode, got shape \(\)$"),
         ({"tasks": "lift"}, r"tasks must be one text per episode, got shape \(\)$"),
         ({"features": np.full((6, 2), "a")}, "features are <U1, not numbers$"),
@@ -52,6 +54,14 @@ def test_what_is_no_number_is_named(path: Path, change, message: str):
     np.savez(path, **ARRAYS | change)
     with pytest.raises(goalward.GoalwardError, match=rf"features\.npz: {message}"):
         read_features(path)
+
+
+def test_texts_may_be_bytes(path: Path):
+    texts = {"ids": [b"a", b"b", b"c"], "outcomes": [b"success"] * 3, "layout": b"state"}
+    np.savez(path, **ARRAYS | texts)
+    rollouts = read_features(path)
+    assert rollouts.ids == ("a", "b", "c")
+    assert rollouts.feature_layout == "state"
 
 
 def test_whole_numbers_may_be_floats(path: Path):

@@ -120,6 +120,8 @@ class EncoderCache:
         path = self.path(fingerprint)
         if isinstance(path, StoredPath):
             bring(path)
+        if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+            raise DamagedEntry(f"{path}: is no regular file")
         try:
             vectors, about = _mapped(path)
         except FileNotFoundError:

@@ -138,7 +138,8 @@ class DrawEpisode:
 
     def _noted(self, camera: str) -> str:
         try:
-            return self._note(camera).read_text(encoding="ascii")
+            note = self._note(camera)
+            return note.read_text(encoding="ascii") if note.is_file() else ""
         except (OSError, ValueError):
             return ""
 

@@ -224,4 +224,9 @@ def _rates(array: npt.NDArray[Any]) -> list[float | None]:
 def _texts(array: npt.NDArray[Any], name: str) -> list[str]:
     if array.ndim != 1:
         raise RolloutError(f"{name} must be one text per episode, got shape {array.shape}")
+    if array.dtype.kind == "S":
+        array = np.char.decode(array, "utf-8", "replace")
+    # Numbers may be names, but say nothing of how an episode ended or what its numbers are.
+    if array.dtype.kind != "U" and name in ("outcomes", "layout"):
+        raise RolloutError(f"{name} holds {array.dtype}, not text")
     return [str(text) for text in array]
