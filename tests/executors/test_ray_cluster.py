@@ -2,10 +2,14 @@
 
 import os
 import signal
+import socket
+import threading
+from contextlib import contextmanager
 
 import pytest
 
 from goalward.errors import GoalwardError
+from goalward.executors import ray_cluster
 from goalward.executors.ray_cluster import connected, one_cluster
 
 
@@ -88,3 +92,50 @@ def test_a_cluster_that_cannot_be_had_is_one_sentence_and_leaves_nothing(monkeyp
     )
     assert "RAY_AUTH_MODE" not in os.environ
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@contextmanager
+def somebody(answer: bytes, port: int = 0):
+    """Answers whoever comes, at the port that it gives."""
+    with socket.create_server(("127.0.0.1", port)) as server:
+
+        def serve() -> None:
+            try:
+                while True:
+                    with server.accept()[0] as guest:
+                        guest.recv(100)
+                        guest.sendall(answer)
+                        guest.recv(100)
+            except OSError:
+                pass
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+@pytest.mark.parametrize("protocol", ["", "ray://"])
+def test_somebody_else_at_the_address_is_told_from_a_cluster(monkeypatch, answer, protocol):
+    """Ray would try again and again, for many minutes."""
+    monkeypatch.setattr(ray_cluster, "_ANSWERS_WITHIN_S", 0.5)
+    ray = Stand()
+    with somebody(answer) as port, pytest.raises(GoalwardError, match="is no Ray cluster"):
+        with connected(ray, f"{protocol}127.0.0.1:{port}"):
+            pass
+    assert ray.asked == []
+
+
+def test_whoever_speaks_as_a_cluster_is_asked():
+    ray = Stand()
+    with somebody(b"\0\0\0\4\0\0\0\0\0") as port, connected(ray, f"127.0.0.1:{port}"):
+        pass
+    assert ray.asked == [f"init 127.0.0.1:{port}", "shutdown"]
+
+
+def test_the_port_of_the_client_has_another_address(monkeypatch):
+    with somebody(b"\0\0\0\4\0\0\0\0\0") as port:
+        monkeypatch.setattr(ray_cluster, "_CLIENT_PORT", str(port))
+        with pytest.raises(GoalwardError, match=f"which is written ray://127.0.0.1:{port}$"):
+            with connected(Stand(), f"127.0.0.1:{port}"):
+                pass

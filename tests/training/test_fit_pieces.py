@@ -13,6 +13,7 @@ from goalward.errors import GoalwardError
 from goalward.training import fit_pieces
 from goalward.training.fit import train
 from goalward.training.fit_pieces import PIECES, independent_parts, train_on
+from goalward.training.frames.inputs import _scaling
 from goalward.training.frames.training_frames import training_frames
 from goalward.training.methods.presets import hyperparameters
 from goalward.training.stored.frames_file import holds, read_frames, write_frames
@@ -140,6 +141,19 @@ def test_pieces_give_the_networks_of_one_process(problem, tmp_path, one_thread):
     # The first is told before there is a worker.
     assert [now.steps for now in heard] == list(range(9))
     assert {now.total_steps for now in heard} == {8}
+
+
+def test_means_of_many_features_do_not_depend_on_the_company(one_thread):
+    """Pieces have one set of episodes each; all of them together have several."""
+    rng = np.random.default_rng(1)
+    frames = training_frames(
+        from_arrays(rng.normal(size=(12, 20, 700)), success=[n % 2 == 0 for n in range(12)])
+    )
+    sets = [tuple(n for n in range(12) if n != left_out) for left_out in range(6)]
+    together = _scaling(frames, tuple(sets))
+    for index, one in enumerate(sets):
+        for all_of_them, alone in zip(together, _scaling(frames, (one,)), strict=True):
+            assert np.array_equal(all_of_them[index], alone[0])
 
 
 def test_a_driver_that_died_goes_on_with_the_pieces_that_are_there(

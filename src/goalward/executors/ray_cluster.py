@@ -16,6 +16,10 @@ from goalward.errors import GoalwardError, argument
 
 _ANSWERS_WITHIN_S = 5.0
 _MOST_LETTERS = 300
+_CLIENT_PORT = "10001"
+# How HTTP/2 begins (RFC 9113, 3.4), which gRPC goes by: a fixed text, then a frame of settings.
+_SETTINGS = b"\x04"
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0" + _SETTINGS + b"\0\0\0\0\0"
 _AUTH_MODE = "RAY_AUTH_MODE"
 _kept: ContextVar[contextlib.ExitStack | None] = ContextVar("_kept", default=None)
 
@@ -125,11 +129,36 @@ def _check_somebody_answers(address: str) -> None:
             "ray://host:port"
         )
     try:
-        socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S).close()
+        with socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S) as there:
+            is_ray = _speaks_grpc(there)
     except (OSError, OverflowError) as error:
         raise GoalwardError(
             f"nobody answers at the Ray address {address} ({error}): is the cluster up?"
         ) from error
+    if not is_ray:
+        raise GoalwardError(
+            f"whoever answers at {address} is no Ray cluster: is it the right port? A cluster has "
+            "6379 (host:6379), its client 10001 (ray://host:10001)"
+        )
+    if port == _CLIENT_PORT and not address.startswith("ray://"):
+        raise GoalwardError(
+            f"{address}: the port of Ray's client, which is written ray://{address}"
+        )
+
+
+def _speaks_grpc(there: socket.socket) -> bool:
+    """Whether it begins as every server of HTTP/2 does; with TLS that cannot be seen."""
+    if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
+        return True
+    there.settimeout(_ANSWERS_WITHIN_S)
+    try:
+        there.sendall(_GREETING)
+        answer = b""
+        while len(answer) < 4 and (more := there.recv(64)):
+            answer += more
+    except OSError:
+        return False
+    return answer[3:4] == _SETTINGS
 
 
 def in_one_line(error: Exception) -> str:

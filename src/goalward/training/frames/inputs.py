@@ -106,14 +106,21 @@ def _summed(
     at_once = max(_SUM_BYTES // (16 * size), 1)
     if frames.num_episodes <= at_once:
         sums, squares, _ = frames.feature_sums
-        return member @ sums, member @ squares
+        return _over_sets(member, sums), _over_sets(member, squares)
     total, squared = np.zeros((2, len(member), size))
     for first in range(0, frames.num_episodes, at_once):
         some = range(first, min(first + at_once, frames.num_episodes))
         sums, squares = frames.sums_of(some, frames.centre)
-        total += member[:, some.start : some.stop] @ sums
-        squared += member[:, some.start : some.stop] @ squares
+        total += _over_sets(member[:, some.start : some.stop], sums)
+        squared += _over_sets(member[:, some.start : some.stop], squares)
     return total, squared
+
+
+def _over_sets(
+    member: npt.NDArray[np.float64], of_episodes: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """One set at a time: one product for all would round a set by how many others there are."""
+    return np.stack([row @ of_episodes for row in member])
 
 
 def _gathered(
