@@ -23,7 +23,7 @@ _CONTRADICTED = 0.3
 # Of all episodes: so many more successes are worth waiting for.
 _WORTH_WAITING = 0.1
 # Of the episodes there are: nobody records so many times more to check values.
-_MANY_TIMES = 5
+MANY_TIMES = 5
 
 
 class StepKind(StrEnum):
@@ -101,7 +101,7 @@ def _more_rollouts(run: "Run") -> NextStep | None:
     is_checked = run.trust.grade in (Grade.GOOD, Grade.FAIR, Grade.CONTRADICTED)
     for_trust = None if is_checked else rollouts_for_trust(run.trust, success)
     # Values that need so many more are nearly a coin: better ones are wanted, not more rollouts.
-    if for_trust is not None and for_trust > _MANY_TIMES * success.total:
+    if for_trust is not None and for_trust > MANY_TIMES * success.total:
         for_trust = None
     if not for_rate and not for_trust:
         return None

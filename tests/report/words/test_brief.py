@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 from rollout_files.drawn_runs import drawn_episode, drawn_run
 
+from goalward.metrics.score import Interval, Score
 from goalward.metrics.trust import Grade
 from goalward.report.words.blocks import Bullets, plain_text
 from goalward.report.words.brief import brief_document
@@ -85,3 +86,21 @@ def test_it_has_the_rate_whether_to_rely_on_values_and_what_to_do():
     text = " ".join(" ".join(shown(run_of(knowing))).split())
     for part in ("Success rate", "50 % (12 of 24", "Can the values be relied on?", "Next"):
         assert part in text
+
+
+def test_values_that_are_nearly_a_coin_ask_for_no_thousands_of_rollouts():
+    """As the next steps have it: better values are wanted then."""
+    run = run_of(knowing)
+    for skill, low, words in (
+        (0.6, 0.45, "about 31 more rollouts"),
+        (0.52, 0.39, "these cannot say"),
+    ):
+        trust = replace(
+            run.trust,
+            grade=Grade.WEAK,
+            skill=Score(skill),
+            skill_interval=Interval(low, 0.7),
+        )
+        changed = replace(run, results=replace(run.results, trust=trust))
+        line = next(one for one in brief_words(changed) if one.startswith("With twice the time"))
+        assert words in line

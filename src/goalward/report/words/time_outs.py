@@ -20,6 +20,7 @@ from goalward.report.words.doubt import doubt_words
 from goalward.report.words.shares import percent, span_words
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import some_of
+from goalward.runs.next_steps import MANY_TIMES
 from goalward.runs.run import Run
 
 
@@ -92,7 +93,9 @@ def more_time_words(run: Run) -> Spans:
 def needed_words(run: Run) -> str:
     """What it would take to tell."""
     more = run.time_outs.more_rollouts
-    if more:
+    # Weak values that need very many are nearly a coin: better ones are wanted, not more rollouts.
+    is_weak = run.trust.grade is Grade.WEAK
+    if more and not (is_weak and more > MANY_TIMES * run.scores.policy.success.total):
         return f"It needs about {more:,} more rollouts to know whether the values know anything."
     highest = run.trust.skill_interval.high
     if run.trust.grade in (Grade.WEAK, Grade.NONE) and highest is not None and highest > CHANCE:
