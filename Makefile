@@ -83,7 +83,7 @@ docs-serve: $(VENV)/docs build/gallery_run/report/index.html  ## show the site o
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --dev-addr 127.0.0.1:8000
 
 test: install  ## run all tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --tb=short
 
 # A slice: what MINUTES allow. The next call goes on where this one stopped.
 MINUTES ?= 55
@@ -107,7 +107,7 @@ bench: install  ## measure decoding, inspection, training and embedding speed
 
 # INTERPRETERS="python3.11 python3.12 python3.13": minutes each, as torch is installed anew.
 INTERPRETERS ?= $(PYTHON)
-package:  ## build wheel and source archive, install and try them in empty environments
+package:  ## build wheel and source archive into dist/, install and try them in empty environments
 	.ci/fresh_install.sh $(INTERPRETERS)
 
 format: install  ## format the code and fix what can be fixed

@@ -14,6 +14,8 @@ unset PYTHONPATH
 size=$(stat -c %s "$place"/dist/*.whl)
 echo "wheel: $size bytes, source archive: $(stat -c %s "$place"/dist/*.tar.gz) bytes"
 [ "$size" -le 8000000 ] || { echo "the wheel has more than 8 MB"; exit 1; }
+mkdir -p dist && cp "$place"/dist/* dist/
+echo "they are in dist/"
 for interpreter in "$@"; do
     for archive in "$place"/dist/*.whl "$place"/dist/*.tar.gz; do
         rm -rf "$place/env" "$place/work" && mkdir "$place/work"

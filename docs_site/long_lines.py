@@ -4,16 +4,18 @@ Highlighted code has such elements already (`line_spans` in mkdocs.yml); plain c
 What a command is for stands in a column of its own, or below it where there is no room.
 """
 
+import html
 import re
 from typing import Any
 
 PLAIN = re.compile(r"(<pre>(?:<span></span>)?<code>)(.*?)(</code></pre>)", re.DOTALL)
+COMMENTED = re.compile(r"(\S.*? +)(# .*\n?)")
 # Of a command that fills the line itself, the comment is a part.
-COMMENTED = re.compile(r"(\S.{,70}? {2,})(# .*\n?)")
+LONGEST_COMMAND = 74
 
 
-def on_page_content(html: str, **_: Any) -> str:
-    return PLAIN.sub(lambda found: found[1] + with_lines(found[2]) + found[3], html)
+def on_page_content(text: str, **_: Any) -> str:
+    return PLAIN.sub(lambda found: found[1] + with_lines(found[2]) + found[3], text)
 
 
 def with_lines(code: str) -> str:
@@ -32,5 +34,7 @@ def _line(line: str) -> str:
     """
     if found := COMMENTED.fullmatch(line):
         command, comment = found.groups()
-        return f'<span class="line commented"><span>{command}</span><span>{comment}</span></span>'
+        if len(html.unescape(re.sub(r"<[^>]+>", "", command))) <= LONGEST_COMMAND:
+            parts = f"<span>{command}</span><span>{comment}</span>"
+            return f'<span class="line commented">{parts}</span>'
     return f'<span class="line">{line}</span>'

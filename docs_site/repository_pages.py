@@ -24,6 +24,7 @@ SOUGHT = {
     "docs/words.md": ["glossary"],
     "docs/evaluating.md": ["success rate"],
     "docs/comparing.md": ["compare policies"],
+    "docs/exporting.md": ["export"],
 }
 SHOWN_OF_STUDIES = (".md", ".jpg", ".png", ".svg")
 
