@@ -7,7 +7,14 @@ import pytest
 from rich.console import Console
 
 from goalward.cli.app import app
+from goalward.training.methods.table import METHODS
 
+# How the explanation of an option begins, which several verbs have.
+BEGINNINGS = {
+    "--data": {"Where the rollouts lie now, if they have moved"},
+    "--on": {"Who embeds and trains", "Who decodes and encodes", "Who trains"},
+    "--workers": {"How many workers of the cluster"},
+}
 VERBS = [name for name in app if not name.startswith("-")]
 
 
@@ -52,3 +59,24 @@ def test_examples_can_be_copied(verb):
     lines = [line.strip() for line in block.splitlines() if line.strip()]
     assert lines
     assert not [one for one in lines if not one.startswith(("goalward ", "# ", "ssh "))]
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "fit"])
+def test_every_method_is_named(verb):
+    words = re.findall(r"[\w-]+", re.sub(r"[│\s]+", " ", help_text(verb)))
+    assert [method for method in METHODS if method not in words] == []
+
+
+@pytest.mark.parametrize("option", ["--data", "--on", "--workers"])
+def test_an_option_is_explained_alike_wherever_it_means_the_same(option):
+    """`reproduce` calls a folder of data sets --data, and simulators have other workers."""
+    told = {
+        verb: argument.parameter.help
+        for verb in VERBS
+        if verb not in ("cache", "reproduce", "simulate", "truth")
+        for argument in app[verb].assemble_argument_collection(parse_docstring=True)
+        if argument.name == option and argument.parameter.help
+    }
+    beginnings = {re.split(r"[.:(]", " ".join(text.split()))[0] for text in told.values()}
+    assert len(told) > 2
+    assert beginnings <= BEGINNINGS[option], told

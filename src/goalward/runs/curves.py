@@ -33,7 +33,7 @@ class Curves:
     discount: float
 
     def __repr__(self) -> str:
-        seeds = counted(self.by_seed, "seed")
+        seeds = counted(range(len(self.by_seed)), "seed")
         return f"Curves({self.method}; {seeds}, {self.by_seed.shape[1]} frames)"
 
     def part(self, frames: slice) -> "Curves":
