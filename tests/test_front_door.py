@@ -150,3 +150,10 @@ def test_a_fit_and_its_log_say_what_they_are():
 def test_a_plan_is_printed_in_words():
     told = str(goalward.plan(rollouts(), methods="mc", seeds=1, progress=False))
     assert told.startswith("8 episodes: 4 successes, 4 time-outs, 0 failures; 96 frames\n")
+
+
+def test_steps_may_be_written_with_an_exponent_and_come_from_numpy(tmp_path):
+    small = {"num_layers": 2, "num_steps": 1e1, "width": np.int64(8), "batch_size": 16.0}
+    goalward.evaluate(rollouts(), tmp_path, methods="mc", seeds=1, report=False, **small)
+    kept = goalward.open_run(tmp_path).settings.evaluation.overrides
+    assert kept == {"num_layers": 2, "num_steps": 10.0, "width": 8, "batch_size": 16.0}

@@ -64,6 +64,8 @@ class EvaluationConfig:
         for name, kind, words in (("policy", str, "a text"), ("per_task", bool, "true or false")):
             if not isinstance(getattr(self, name), kind):
                 raise GoalwardError(f"{argument(name, getattr(self, name))}: must be {words}")
+        plain = {name: _plain(value) for name, value in self.overrides.items()}
+        object.__setattr__(self, "overrides", plain)
         if not self.methods:
             raise GoalwardError("give at least one method")
         taken = [name for name in self.scores if name in self.methods]
@@ -96,6 +98,13 @@ class EvaluationConfig:
         if isinstance(value, bool) or not isinstance(value, kind):
             raise GoalwardError(f"{argument(name, value)}: must be {words}")
         object.__setattr__(self, name, plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy as files can hold it."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def toml_text(content: Mapping[str, Any]) -> str:

@@ -17,12 +17,22 @@ def chosen_device(device: torch.device | str | None) -> torch.device:
         raise GoalwardError(f"no device {device!r}: cpu, cuda, cuda:1, ...") from error
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise GoalwardError("there is no CUDA device here, or torch was built without CUDA")
+    if chosen.type not in ("cpu", "cuda") and not _computes(chosen):
+        raise GoalwardError(f"no device {device!r} here: cpu, cuda, cuda:1, ...")
     if chosen.type == "cuda" and (chosen.index or 0) >= torch.cuda.device_count():
         raise GoalwardError(
             f"no device {device!r}: there are {torch.cuda.device_count()} CUDA devices here, "
             "numbered from 0"
         )
     return chosen
+
+
+def _computes(device: torch.device) -> bool:
+    """Whether numbers come back from it: torch knows devices by name that are not here."""
+    try:
+        return torch.ones(1, device=device).item() == 1
+    except (RuntimeError, NotImplementedError, AssertionError):
+        return False
 
 
 def on_device(device: torch.device) -> AbstractContextManager[object]:

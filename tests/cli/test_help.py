@@ -7,7 +7,14 @@ import pytest
 from rich.console import Console
 
 from goalward.cli.app import app
+from goalward.training.methods.table import METHODS
 
+# How the explanation of an option begins, which several verbs have.
+BEGINNINGS = {
+    "--data": {"Where the rollouts lie now, if they have moved"},
+    "--on": {"Who embeds and trains", "Who decodes and encodes", "Who trains"},
+    "--workers": {"How many workers of the cluster"},
+}
 VERBS = [name for name in app if not name.startswith("-")]
 
 
@@ -64,3 +71,24 @@ def test_usage_names_the_arguments_as_the_help_does(verb):
     assert named
     assert [name for name in named if name not in usage] == []
     assert "ARGS" not in usage
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "fit"])
+def test_every_method_is_named(verb):
+    words = re.findall(r"[\w-]+", re.sub(r"[│\s]+", " ", help_text(verb)))
+    assert [method for method in METHODS if method not in words] == []
+
+
+@pytest.mark.parametrize("option", ["--data", "--on", "--workers"])
+def test_an_option_is_explained_alike_wherever_it_means_the_same(option):
+    """`reproduce` calls a folder of data sets --data, and simulators have other workers."""
+    told = {
+        verb: argument.parameter.help
+        for verb in VERBS
+        if verb not in ("cache", "reproduce", "simulate", "truth")
+        for argument in app[verb].assemble_argument_collection(parse_docstring=True)
+        if argument.name == option and argument.parameter.help
+    }
+    beginnings = {re.split(r"[.:(]", " ".join(text.split()))[0] for text in told.values()}
+    assert len(told) > 2
+    assert beginnings <= BEGINNINGS[option], told

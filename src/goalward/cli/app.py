@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from cyclopts import App, Group, Parameter
@@ -60,6 +61,8 @@ app = App(
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(show_default=_shown_default),
 )
+# Options that say where to write or to look.
+_PLACES = frozenset({"--out", "--data", "--cache"})
 # In the order of use: what everybody needs first, what few need last.
 _VERBS = {
     "Evaluate a policy": {
@@ -119,6 +122,7 @@ def run() -> None:
         sys.stdout.reconfigure(errors="replace")  # pyright: ignore[reportAttributeAccessIssue]
     try:
         with speaking_of_flags(), telling():
+            _check_places(sys.argv[1:])
             app()
     except GoalwardError as error:
         _end(str(error))
@@ -127,6 +131,14 @@ def run() -> None:
     except OSError as error:
         # What is left are failures to print: a full disk behind a redirect.
         _end(str(error))
+
+
+def _check_places(words: Sequence[str]) -> None:
+    """A variable that a script did not set: an empty path would mean the folder one is in."""
+    for word, following in zip(words, [*words[1:], None], strict=True):
+        flag, equals, value = word.partition("=")
+        if flag in _PLACES and (value if equals else following) == "":
+            raise GoalwardError(f"{flag}: is empty; wanted a path")
 
 
 def _end(text: str) -> None:

@@ -92,11 +92,18 @@ def embed_command(
     from goalward.executors.choice import Workers
     from goalward.executors.shard import Shard
     from goalward.runs.making.given import check_apart
-    from goalward.runs.making.inputs import embed_input, embed_share, read_input
+    from goalward.runs.making.inputs import (
+        embed_input,
+        embed_share,
+        is_feature_file,
+        read_input,
+    )
 
     who = Workers(on, workers)
     share = None if shard is None else Shard.of(shard)
     if out is not None:
+        if not is_feature_file(out):
+            raise GoalwardError(f"--out {out}: a feature file is known by its name: end it in .npz")
         check_apart(path, out)
         if share is not None:
             raise GoalwardError(
@@ -105,6 +112,8 @@ def embed_command(
             )
     options = dict(vars(embedding))
     device = options.pop("device")
+    if is_feature_file(path):
+        raise GoalwardError(f"{path}: is a feature file: what is in it was embedded before")
     rollouts = read_input(path, vars(reading), {})
     # The reader has left only the cameras that were asked for; none is a choice too.
     options["cameras"] = () if reading.cameras == () else None

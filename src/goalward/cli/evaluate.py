@@ -13,6 +13,7 @@ from goalward.cli.console import output_console, plain, say
 from goalward.cli.embed import EmbedArguments
 from goalward.cli.read_arguments import CommaList, ReadArguments
 from goalward.config import DEFAULT_EFFORT, DEFAULT_METHODS
+from goalward.errors import GoalwardError
 from goalward.trackers.names import TrackerName
 
 
@@ -150,6 +151,7 @@ def evaluate_command(
     project
         The project there.
     """
+    from goalward.executors.choice import Workers
     from goalward.report.words.brief import brief_document
     from goalward.report.words.rendering import print_document
     from goalward.runs.evaluate import evaluate
@@ -170,8 +172,14 @@ def evaluate_command(
         "device": embedding.device,
         **assignments(set_),
     }
+    Workers(on, workers)
     if plan:
-        _print_plan(path, asked)
+        if values is not None:
+            raise GoalwardError(
+                "--plan is of a training, and by --values nothing is trained; leave one of them out"
+            )
+        told = {"standard_horizon": standard_horizon, "hindsight": hindsight}
+        _print_plan(path, asked | told)
         return
     if tracker is not None:
         # Known before hours of training, not after.

@@ -11,6 +11,7 @@ from goalward.cli.read_arguments import CommaList
 from goalward.leftovers import sweep
 from goalward.locks import alone_in
 from goalward.progress import training_bar
+from goalward.rollouts.findings import counted
 
 
 def fit_command(
@@ -44,14 +45,15 @@ def fit_command(
     ----------
     features
         A feature file (.npz), as `goalward embed --out` writes it: features, episode_ends,
-        outcomes, and perhaps goal_frames, ids, tasks, fps, every, task_names, task_vectors, layout.
+        outcomes, and perhaps goal_frames, ids, tasks, fps, every, proprioception, task_names,
+        task_vectors, layout.
     out
         The folder for the value functions.
     methods
-        Separated by commas: liveness, liveness-nb, td, mc, mc-dist, liveness-exact,
-        liveness-nb-exact, survival.
+        Separated by commas: lambda-returns (which gives the answers of `goalward evaluate`),
+        liveness, liveness-nb, td, mc, mc-dist, liveness-exact, liveness-nb-exact, survival.
     seeds
-        How many networks per method.
+        How many times each method is trained.
     preset
         default, or the paper's numbers for libero, square or cloth.
     per_task
@@ -91,4 +93,5 @@ def fit_command(
             **assignments(set_),
         )
         fitted.save(out)
-    say(f"{len(fitted.answers)} value functions of {len(rollouts)} episodes: {out}")
+    functions = counted(tuple(fitted.answers), "value function")
+    say(f"{functions} of {counted(rollouts)}: {out}")

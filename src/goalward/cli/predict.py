@@ -52,6 +52,8 @@ def predict_command(
 
     if not 0 <= hindsight <= 1:
         raise GoalwardError(f"{argument('hindsight', hindsight)}: must lie between 0 and 1")
+    if out.suffix != ".parquet":
+        raise GoalwardError(f"--out {out}: the table is parquet; end its name in .parquet")
     fitted, rollouts = load(run), read_features(features)
     discount = fitted.numbers.discount
     # A fit has settled every number.

@@ -66,7 +66,7 @@ def reproduce_command(
     out
         The folder for results.parquet, tables, figures, networks and comparison_with_paper.md.
     seeds
-        How many networks per method. Default: the recipe's.
+        How many times each method is trained. Default: the recipe's.
     sizes
         Numbers of training episodes, separated by commas. Default: the recipe's.
     methods

@@ -48,8 +48,8 @@ class LearnedFrames:
     def points(self, features: npt.NDArray[np.floating]) -> Float32Array:
         starts = range(0, len(features), _ROWS_AT_A_TIME)
         some = (features[start : start + _ROWS_AT_A_TIME].astype(np.float32) for start in starts)
-        found = [(rows - self.mean) @ self.directions for rows in some]
-        return np.concatenate(found).astype(np.float32, copy=False)
+        parts = [(rows - self.mean) @ self.directions for rows in some]
+        return np.concatenate(parts, dtype=np.float32)
 
     def distances(self, features: npt.NDArray[np.floating]) -> FloatArray:
         """Of each frame to the nearest of the sample."""
@@ -82,8 +82,8 @@ class LearnedFrames:
 
 
 def write_learned_frames(learned: LearnedFrames, path: Path) -> None:
+    arrays: dict[str, Any] = {name: np.asarray(getattr(learned, name)) for name in _ARRAYS}
     with written_whole(path) as temporary, temporary.open("wb") as file:
-        arrays: dict[str, Any] = {name: np.asarray(getattr(learned, name)) for name in _ARRAYS}
         np.savez(file, **arrays)
 
 

@@ -121,6 +121,8 @@ def evaluate(
     >>> run.scores.policy.success.count, run.values.num_frames
     (4, 96)
     """
+    if not str(out):
+        raise GoalwardError(f"{argument('out', out)}: wanted a folder for the results")
     workers = Workers(on, num_workers)
     given = Given(dict(reading or {}), {"encoder": encoder, **(embedding or {})})
     own = {

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from goalward import GoalwardError
@@ -108,13 +109,16 @@ def test_batches_there_are(steps, per_batch, batches):
         ({"width": 2.5}, "width cannot be 2.5"),
         ({"width": "8"}, "width cannot be '8'"),
         ({"width": float("inf")}, "width cannot be inf"),
-        ({"learning_rate": float("nan")}, "learning_rate cannot be nan"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
         ({"capacity": 0}, "capacity must be at least 1, got 0"),
         ({"width": None}, "width cannot be None"),
         ({"width": True}, "width cannot be True"),
         ({"standardise": 1}, "standardise cannot be 1"),
+        ({"width": 1e99}, "width cannot be 1e\\+99"),
+        ({"num_steps": float("inf")}, "num_steps cannot be inf"),
         ({"learning_rate": "fast"}, "learning_rate cannot be 'fast'"),
+        ({"learning_rate": float("nan")}, "learning_rate cannot be nan"),
+        ({"learning_rate": -0.1}, "learning_rate must be above 0, got -0.1"),
         ({"discount": 0.0}, "discount must lie between 0 and 1, got 0.0"),
         ({"discount": 1.0}, "discount must lie between 0 and 1, got 1.0"),
         ({"td_discount": 1.5}, "td_discount must lie between 0 and 1"),
@@ -304,3 +308,12 @@ def test_whole_numbers_may_be_written_as_floats():
     for value in (numbers.num_steps, numbers.capacity, numbers.of("mc").width):
         assert isinstance(value, int)
     assert (numbers.num_steps, numbers.capacity, numbers.of("mc").width) == (1000, 64, 8)
+
+
+def test_numbers_are_of_the_kind_that_is_wanted():
+    """1e5 steps are a whole number, and JSON has no numbers of NumPy."""
+    own = {"width": np.int64(4), "dropout": np.float64(0.5), "lags": [5]}
+    numbers = Hyperparameters(width=8.0, num_steps=1e5, learning_rate=0.5, apart={"mc": own})
+    assert (repr(numbers.width), repr(numbers.num_steps)) == ("8", "100000")
+    assert repr(numbers.apart) == "{'mc': {'width': 4, 'dropout': 0.5, 'lags': (5,)}}"
+    assert repr(numbers.of("mc").width) == "4"

@@ -126,7 +126,7 @@ def check_level(level: float) -> None:
         raise GoalwardError(f"{argument('level', level)}: must be at least 0.5 and below 1")
 
 
-def _check_budget(budget: float, table: OutcomeTable, notes: list[str]) -> None:
+def _check_budget(budget: object, table: OutcomeTable, notes: list[str]) -> None:
     most, given = sample_size.MOST_ROLLOUTS, argument("budget", budget)
     if not isinstance(budget, int) or not 1 <= budget <= most:
         raise GoalwardError(f"{given}: must be from 1 to {most:,} rollouts of each policy")

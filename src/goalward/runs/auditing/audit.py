@@ -65,7 +65,8 @@ def audit(
             _check_nothing_else_is_there(folder)
         check_folder(folder)
     unchecked: list[str] = []
-    recorded = _recorded(rollouts, run, data, reading or {}, progress, unchecked)
+    is_needed = data is not None or against is not None
+    recorded = _recorded(rollouts, run, data, reading or {}, progress, unchecked, is_needed)
     found: list[Finding] = []
     if recorded is not None:
         found += copies_within(recorded, run, progress)
@@ -133,8 +134,12 @@ def _recorded(
     reading: Mapping[str, Any],
     progress: bool,
     unchecked: list[str],
+    is_needed: bool,
 ) -> Rollouts | None:
-    """The rollouts; None where those of a run cannot be read, which still has its values."""
+    """The rollouts; None where those of a run cannot be read, which still has its values.
+
+    Where somebody asked for what takes them (`is_needed`) that is an error.
+    """
     if run is None:
         if isinstance(rollouts, Rollouts):
             return rollouts
@@ -144,7 +149,7 @@ def _recorded(
         with progress_bar("reading", is_shown=progress) as update:
             return run.read_rollouts(data, on_progress=update)
     except (GoalwardError, OSError) as error:
-        if data is not None:
+        if is_needed:
             raise
         unchecked.append(f"Copies were not looked for, and there is no picture: {error}.")
         return None

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import Field, asdict, dataclass, field, fields, replace
 from typing import Any, Literal
+
+import numpy as np
 
 from goalward.errors import GoalwardError
 
@@ -112,19 +114,14 @@ class Hyperparameters:
     """Numbers of methods that have some of their own (`of`)."""
 
     def __post_init__(self) -> None:
-        # As JSON and TOML have it.
-        object.__setattr__(self, "lags", _lags(self.lags))
+        usual = {known.name: known for known in fields(self) if known.name != "apart"}
+        for name, known in usual.items():
+            object.__setattr__(self, name, _plain(known, getattr(self, name)))
         apart = {
-            method: {name: _lags(v) if name == "lags" else v for name, v in own.items()}
+            method: {n: _plain(usual[n], v) if n in usual else v for n, v in own.items()}
             for method, own in self.apart.items()
         }
         object.__setattr__(self, "apart", apart)
-        for known in fields(self):
-            value = getattr(self, known.name)
-            if known.name not in ("apart", "lags") and not _fits(value, known.default):
-                raise GoalwardError(f"{known.name} cannot be {value!r}")
-            if isinstance(value, float) and known.name in _WHOLE:
-                object.__setattr__(self, known.name, int(value))  # 1e3 is a thousand
         for name, choices in (
             ("time_out", ("terminal", "open")),
             ("anchor_frames", ANCHOR_FRAMES),
@@ -154,15 +151,13 @@ class Hyperparameters:
         for name in ("rounds", "max_inputs", "input_noise", "weight_decay", "patience"):
             if not getattr(self, name) >= 0:
                 raise GoalwardError(f"{name} must be at least 0, got {getattr(self, name)}")
-        if not self.block_mb > 0:
-            raise GoalwardError(f"block_mb must be above 0, got {self.block_mb}")
         if not 0 <= self.dropout < 1:
             raise GoalwardError(f"dropout must be at least 0 and below 1, got {self.dropout}")
         if not 0 <= self.decay <= 1:
             raise GoalwardError(f"decay must lie between 0 and 1, got {self.decay}")
-        if not self.survival_horizons > 0:
-            given = self.survival_horizons
-            raise GoalwardError(f"survival_horizons must be above 0, got {given}")
+        for name in ("learning_rate", "block_mb", "survival_horizons"):
+            if not getattr(self, name) > 0:
+                raise GoalwardError(f"{name} must be above 0, got {getattr(self, name)}")
         for method in self.apart:
             # Numbers of one method are checked as those of all are.
             self.of(method)
@@ -251,20 +246,30 @@ def _lags(given: Any) -> tuple[int, ...]:
     return lags
 
 
-def _fits(value: object, default: object) -> bool:
-    """Whether a value is of the kind of the default; None stands for a number to be derived."""
-    if isinstance(default, bool | str):
-        return isinstance(value, type(default))
-    if value is None or isinstance(value, bool) or not isinstance(value, int | float):
-        return value is None and default is None
-    return math.isfinite(value) and (not isinstance(default, int) or value == int(value))
+def _plain(known: Field[Any], given: Any) -> Any:
+    """A value of the kind of the default (1e5 steps are 100,000); None is one to be derived."""
+    if known.name == "lags":
+        return _lags(given)
+    value = given.item() if isinstance(given, np.generic) else given
+    if isinstance(known.default, bool | str):
+        fits = isinstance(value, type(known.default))
+    elif isinstance(value, bool) or not isinstance(value, int | float):
+        fits = value is None and known.default is None
+    else:
+        is_whole = known.type in (int, int | None)
+        fits = abs(value) < _BEYOND_NUMBERS and not (is_whole and value != int(value))
+        value = int(value) if fits and is_whole else value
+    if not fits:
+        raise GoalwardError(f"{known.name} cannot be {given!r}")
+    return value
 
 
+# What no count and no rate is as large as; neither are infinity and NaN below it.
+_BEYOND_NUMBERS = 1 << 40
 ANCHOR_FRAMES = ("all", "success")
 # Draws all frames alike; the paper's methods keep the paper's batches, whatever the data.
 _WITHOUT_REPLAY = "lambda-returns"
 _LEAST_BATCH = 32
-_WHOLE = frozenset(one.name for one in fields(Hyperparameters) if one.type in (int, int | None))
 
 _KNOWN_TO_0_1_0 = frozenset(
     {

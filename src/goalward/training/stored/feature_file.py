@@ -68,6 +68,8 @@ def write_features(path: str | Path, rollouts: Rollouts) -> None:
     """The features and labels of rollouts into a file that `read_features` reads."""
     if rollouts.features is None:
         raise GoalwardError("the rollouts have no features to write")
+    if Path(path).suffix != ".npz":
+        raise GoalwardError(f"{path}: a feature file is known by its name, which ends in .npz")
     vectors = rollouts.task_vectors
     of_tasks: dict[str, Any] = {
         "task_names": np.array(list(vectors)),
@@ -104,6 +106,11 @@ def read_features(path: str | Path, *, on_fetch: OnProgress = unheard) -> Rollou
 
 
 def _read(path: Path) -> Rollouts:
+    if path.is_dir():
+        raise GoalwardError(
+            f"{path}: is a folder; wanted a feature file (.npz), as `goalward embed --out` or "
+            "goalward.write_features makes of rollouts"
+        )
     check_regular(path)
     if not zipfile.is_zipfile(path):
         raise GoalwardError(explained(path, "is not a feature file (.npz)"))
