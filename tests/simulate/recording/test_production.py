@@ -255,6 +255,9 @@ def test_what_is_damaged_while_it_is_stopped_is_made_again(
         content[int(flip * len(content))] ^= 4
         path.write_bytes(content)
     videos[1].write_bytes(videos[1].read_bytes()[:100])
+    note = sorted(data_set.attempts_folder.glob("drawn_*.sha256"))[2]
+    note.unlink()
+    os.mkfifo(note)  # would be waited for without end
     simulate(Plan.of("ball", **ASKED), data_set, num_workers=1)
     assert contents(data_set) == contents(undisturbed)
 
