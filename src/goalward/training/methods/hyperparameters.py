@@ -272,32 +272,12 @@ _WITHOUT_REPLAY = "lambda-returns"
 _LEAST_BATCH = 32
 
 _KNOWN_TO_0_1_0 = frozenset(
-    {
-        "num_layers",
-        "width",
-        "standardise",
-        "learning_rate",
-        "learning_rate_end",
-        "batch_size",
-        "num_steps",
-        "gradient_steps_per_batch",
-        "held_out_fraction",
-        "evaluations",
-        "lagged_tau",
-        "lagged_period",
-        "priority_exponent",
-        "importance_start",
-        "importance_end",
-        "priority_floor",
-        "capacity",
-        "discount",
-        "td_discount",
-        "td_normaliser",
-        "mc_normaliser",
-        "survival_bins",
-        "survival_max_steps",
-        "time_out",
-        "anchor_frames",
-        "cross_fit",
-    }
+    (
+        *("num_layers", "width", "standardise", "learning_rate", "learning_rate_end"),
+        *("batch_size", "num_steps", "gradient_steps_per_batch", "held_out_fraction"),
+        *("evaluations", "lagged_tau", "lagged_period", "priority_exponent", "importance_start"),
+        *("importance_end", "priority_floor", "capacity", "discount", "td_discount"),
+        *("td_normaliser", "mc_normaliser", "survival_bins", "survival_max_steps", "time_out"),
+        *("anchor_frames", "cross_fit"),
+    )
 )
