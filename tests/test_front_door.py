@@ -71,7 +71,7 @@ def test_numbers_of_numpy_are_numbers():
 
 
 def test_one_file_of_scores_needs_no_list(tmp_path):
-    with pytest.raises(goalward.GoalwardError, match=r"sarm\.parquet: cannot be read as parquet"):
+    with pytest.raises(goalward.GoalwardError, match=r"sarm\.parquet: no such file"):
         goalward.evaluate(rollouts(), tmp_path / "run", scores=str(tmp_path / "sarm.parquet"))
 
 

@@ -160,7 +160,7 @@ def test_names_and_files_that_cannot_be(tmp_path):
         evaluate(tmp_path / "run", scores={"mc": good})
     with pytest.raises(GoalwardError, match="two files are called good"):
         evaluate(tmp_path / "run", scores=[good, good])
-    with pytest.raises(GoalwardError, match="cannot be read as parquet"):
+    with pytest.raises(GoalwardError, match=r"nowhere\.parquet: no such file"):
         evaluate(tmp_path / "run", scores=[tmp_path / "nowhere.parquet"])
     (tmp_path / "text.parquet").write_text("no table")
     with pytest.raises(GoalwardError, match="cannot be read as parquet"):

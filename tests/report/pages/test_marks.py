@@ -14,6 +14,7 @@ from goalward.parquet_files import read_parquet, write_parquet
 from goalward.report.pages.marks import refresh_marks, write_marks
 from goalward.rollouts.episode import Outcome
 from goalward.run_folder import RunFolder
+from goalward.runs.notes import EpisodeNote, keep_note
 
 
 @pytest.fixture
@@ -109,4 +110,8 @@ def test_a_report_that_is_there_is_marked_by_the_command_and_no_other_is_made(ru
     told = capsys.readouterr().err
     assert f"marked in the report: {run.report / 'index.html'}#episodes" in told
     app(["audit", str(run.path)], result_action="return_value")
+    assert "marked in the report" not in capsys.readouterr().err
+    keep_note(run.notes, "5", EpisodeNote(wrong_label=True))
+    app(["audit", str(run.path)], result_action="return_value")
     assert "#episodes?marked=audit" in capsys.readouterr().err
+    assert list(marks_in(run.report)["audit"]) == ["5"]

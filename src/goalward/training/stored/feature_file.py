@@ -108,7 +108,7 @@ def read_features(path: str | Path, *, on_fetch: OnProgress = unheard) -> Rollou
 def _read(path: Path) -> Rollouts:
     if path.is_dir():
         raise GoalwardError(
-            f"{path}: is a folder; wanted a feature file (.npz), as `goalward embed --out` or "
+            f"{path}: is a folder; wanted a feature file (.npz), as `goalward embed` or "
             "goalward.write_features makes of rollouts"
         )
     check_regular(path)
