@@ -2,6 +2,7 @@
 
 import struct
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -76,6 +77,23 @@ def stored_records(content):
             parts = []
 
 
+def whole_log(folder):
+    """What wandb keeps of a run; its own process may still write where cores are busy."""
+    from wandb.proto import wandb_internal_pb2
+
+    until = time.monotonic() + 60
+    while True:
+        (stored,) = folder.rglob("run-*.wandb")
+        content, kinds = stored.read_bytes(), set()
+        for found in stored_records(content):
+            record = wandb_internal_pb2.Record()
+            record.ParseFromString(found)
+            kinds.add(record.WhichOneof("record_type"))
+        if {"artifact", "exit"} <= kinds or time.monotonic() > until:
+            return content
+        time.sleep(0.5)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_wandb_offline(run, tmp_path, monkeypatch):
     pytest.importorskip("wandb", reason="the extra wandb is not installed")
@@ -87,9 +105,8 @@ def test_wandb_offline(run, tmp_path, monkeypatch):
     monkeypatch.setenv("WANDB_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("WANDB_DATA_DIR", str(tmp_path / "data"))
     track(run, "wandb", project="tests")
-    (stored,) = tmp_path.rglob("run-*.wandb")
     history, summary, artefacts, project = [], {}, [], ""
-    for content in stored_records(stored.read_bytes()):
+    for content in stored_records(whole_log(tmp_path)):
         record = wandb_internal_pb2.Record()
         record.ParseFromString(content)
         kind = record.WhichOneof("record_type")
