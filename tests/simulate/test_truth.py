@@ -194,6 +194,14 @@ def test_what_is_finished_is_not_done_again(traces, tmp_path):
     ]
 
 
+@pytest.mark.timeout(20)
+def test_a_pipe_in_place_of_what_was_measured_is_not_waited_for(tmp_path):
+    path = tmp_path / "branches.jsonl"
+    os.mkfifo(path)
+    with pytest.raises(GoalwardError, match=r"branches\.jsonl: is no regular file"):
+        BranchFile(path, MADE_WITH)
+
+
 def test_a_table_of_stopped_work_ends_at_the_first_unfinished_frame(traces, tmp_path):
     points = sample_frames(traces, 4, seed=0)
     first, second, third, _ = branch_jobs(points, 4, BRANCHING)

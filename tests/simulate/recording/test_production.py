@@ -20,7 +20,7 @@ from goalward import GoalwardError
 from goalward.locks import alone_in
 from goalward.rollouts.episode import Outcome
 from goalward.simulate.recording import beginning, production
-from goalward.simulate.recording.data_set import Plan, SimulatedDataSet
+from goalward.simulate.recording.data_set import Plan, SimulatedDataSet, SimulationSettings
 from goalward.simulate.recording.lerobot_writer import LeRobotWriter
 from goalward.simulate.recording.production import simulate
 from goalward.simulate.recording.trace import run_episode
@@ -393,3 +393,11 @@ def test_settings_and_traces_that_were_changed_are_noticed(tmp_path):
     data_set.trace_file(1).write_bytes(data_set.trace_file(0).read_bytes())
     with pytest.raises(GoalwardError, match="episode_000001.npz: was changed or damaged"):
         data_set.check(data_set.trace_file(1))
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_in_place_of_the_settings_is_not_waited_for(tmp_path):
+    path = tmp_path / "simulation.json"
+    os.mkfifo(path)
+    with pytest.raises(GoalwardError, match=r"simulation\.json: is no regular file"):
+        SimulationSettings.read(path)
