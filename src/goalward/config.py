@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from goalward.errors import GoalwardError, argument
+from goalward.files import check_regular
 
 PAPER_METHODS = ("liveness", "liveness-nb", "td", "mc", "mc-dist")
 # Of the methods that were measured the one nearest to the truth: it answers for the policy.
@@ -135,6 +136,7 @@ def command_behind(config: Path) -> str:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """What a TOML file holds; what is wrong with it is said with its name."""
+    check_regular(path, may_be_missing=True)
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

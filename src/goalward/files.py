@@ -65,9 +65,9 @@ def _umask() -> int:
     return umask
 
 
-def check_regular(path: Path) -> None:
+def check_regular(path: Path, *, may_be_missing: bool = False) -> None:
     """An error unless this is a file; to open a pipe would be to wait for ever."""
-    if not path.is_file():
+    if not path.is_file() and not (may_be_missing and not path.exists()):
         what = "is no regular file" if path.exists() else "no such file"
         raise GoalwardError(f"{path}: {what}")
 

@@ -193,6 +193,15 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(folder, whole, name):
     assert contents(folder) == contents(whole)
 
 
+@pytest.mark.timeout(20)
+def test_who_compares_waits_for_no_pipe_in_place_of_settings(folder, whole_of_others):
+    (folder / "config.toml").unlink()
+    os.mkfifo(folder / "config.toml")
+    # No run without settings, but its outcomes are a table of their own.
+    result = goalward.compare(folder, whole_of_others)
+    assert len(result.policies) == 2
+
+
 def test_a_folder_in_place_of_a_file_is_named(folder):
     (folder / "values.parquet").unlink()
     (folder / "values.parquet").mkdir()

@@ -60,8 +60,7 @@ class BranchFile:
         self.branches: Branches = {}
         self._header = json.dumps(dict(made_with), sort_keys=True)
         try:
-            if path.exists():
-                check_regular(path)
+            check_regular(path, may_be_missing=True)
             content = path.read_bytes() if path.exists() else b""
             num_whole = content.rfind(b"\n") + 1
             if num_whole:

@@ -29,7 +29,7 @@ from goalward.checksums import (
 )
 from goalward.config import read_toml, toml_text
 from goalward.errors import GoalwardError
-from goalward.files import write_text
+from goalward.files import check_regular, write_text
 
 # Raise it when older files would be read wrongly; 0.1.0 wrote no number.
 FORMAT = 2
@@ -80,6 +80,7 @@ def read_json(path: Path, kind: type[Kind], *, has_checksum: bool = False) -> Ki
     if has_checksum:
         content = read_json_with_checksum(path, always_carried=True)
         return decoded(_without_format(content, path), kind, str(path))
+    check_regular(path, may_be_missing=True)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

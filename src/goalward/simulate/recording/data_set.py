@@ -133,8 +133,7 @@ class SimulationSettings(Plan):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        if path.exists():
-            check_regular(path)
+        check_regular(path, may_be_missing=True)
         try:
             stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             stored.pop("natural_success_rate")
