@@ -72,6 +72,13 @@ def check_regular(path: Path, *, may_be_missing: bool = False) -> None:
         raise GoalwardError(f"{path}: {what}")
 
 
+def regular_bytes(path: Path) -> bytes:
+    """What a file holds; an OSError where there is none, or a pipe that nobody writes into."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: is no regular file")
+    return path.read_bytes()
+
+
 def resolved(path: Path) -> Path:
     """Where a path leads by all links on its way."""
     try:

@@ -1,6 +1,7 @@
 """What was fetched and then damaged on this disk: fetched again, and never another number."""
 
 import logging
+import os
 import shutil
 
 import numpy as np
@@ -98,6 +99,18 @@ def test_a_mark_that_was_damaged_is_none(tmp_path, stores, content):
     mark.write_text(content)
     another_process()
     assert len(goalward.read(url)) == 2
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", ["marks", "heads"])
+def test_a_pipe_in_place_of_what_is_kept_is_not_waited_for(clips, tmp_path, stores, kind):
+    wanted = embedded(clips, tmp_path / "cache")
+    first, second = sorted(path for path in (stores / kind).rglob("*.mp4*") if path.is_file())
+    for kept in (first, second):
+        kept.unlink()
+        os.mkfifo(kept)
+    another_process()
+    assert np.array_equal(embedded(clips, tmp_path / "other"), wanted)
 
 
 def test_of_a_part_what_is_not_as_it_was_fetched_is_fetched_again(tmp_path, stores, monkeypatch):

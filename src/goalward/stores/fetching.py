@@ -21,7 +21,7 @@ from typing import Any, TextIO, TypeVar
 
 import google_crc32c
 
-from goalward.files import written_whole
+from goalward.files import regular_bytes, written_whole
 from goalward.progress import OnProgress, unheard
 from goalward.stores.objects import Listed, file_system, state_of, wanted_state
 from goalward.stores.place import StoredPath, beside, short_digest, url_of
@@ -97,7 +97,7 @@ def is_here(path: StoredPath, wanted: Listed, *, is_compared: bool = True) -> bo
     at: who wants them asks again.
     """
     try:
-        size, mark, checksum = json.loads(beside(path, MARKS).read_text())
+        size, mark, checksum = json.loads(regular_bytes(beside(path, MARKS)))
         found = path.stat()
         if Listed(size, mark) != wanted or found.st_size != wanted.size:
             return False

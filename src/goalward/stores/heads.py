@@ -13,7 +13,7 @@ from typing import IO, cast
 
 import google_crc32c
 
-from goalward.files import written_whole
+from goalward.files import regular_bytes, written_whole
 from goalward.stores.fetching import is_here, tried_again
 from goalward.stores.objects import Listed, file_system, state_of, wanted_state
 from goalward.stores.place import StoredPath, beside, short_digest, url_of
@@ -113,7 +113,7 @@ def _checksum(url: str, content: bytes) -> bytes:
 
 def _read_parts(path: Path, url: str) -> dict[tuple[int, int], bytes]:
     try:
-        content = path.read_bytes()
+        content = regular_bytes(path)
     except OSError:
         return {}
     parts: dict[tuple[int, int], bytes] = {}

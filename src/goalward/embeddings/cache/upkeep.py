@@ -17,6 +17,7 @@ from goalward.embeddings.cache.encoder_cache import (
     cache_folder,
 )
 from goalward.errors import GoalwardError
+from goalward.files import regular_bytes
 from goalward.stores.place import StoredPath, url_of
 
 
@@ -49,7 +50,7 @@ def cache_uses(cache: str | Path | None = None) -> list[EncoderUse]:
 
 def _use(folder: Path) -> EncoderUse:
     try:
-        about = json.loads((folder / ABOUT).read_text())
+        about = json.loads(regular_bytes(folder / ABOUT))
         encoder, revision, pool = (str(about[k]) for k in ("encoder", "revision", "pool"))
     except (OSError, ValueError, KeyError, TypeError):
         encoder, revision, pool = folder.name, "unknown", "unknown"
