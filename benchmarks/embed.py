@@ -2,16 +2,21 @@
 
     python benchmarks/embed.py                          # effnet-lite0 on the CPU, real videos
     python benchmarks/embed.py --encoder siglip2-shape  # a random network of SigLIP2-B's shape
+    python benchmarks/embed.py --encoder siglip2-shape --videos 80000  # as many, to be decoded
     python benchmarks/embed.py --memory                 # 50,000 frames, memory watched
     python benchmarks/embed.py --cached 50000           # reading the cache alone
 
 End to end is all of it: read files, decode, resize, encode, write to the cache. The bare encoder
 runs the same network in the same precision and batch size on frames that are decoded and resized
 already. Both are measured in turn, several times, in one process. A second run finds everything in
-the cache. Without PyAV, or with `--made`, frames are made on the fly instead of decoded.
+the cache. With `--made` frames are made on the fly instead of decoded. With `--videos` they are
+those of the example, twice as large, in h264 videos of 250 frames that differ from each other; as
+many processes as there are cores write them first, which no figure includes.
 """
 
 import argparse
+import itertools
+import multiprocessing
 import tempfile
 import threading
 import time
@@ -34,6 +39,7 @@ from goalward.rollouts.episode import Episode, Outcome
 from goalward.rollouts.frames import Image
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "libero_rollouts"
+FPS = 10.0
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,43 @@ def made_rollouts(num_frames: int, frames_per_episode: int = 250) -> Rollouts:
             for index in range(num_frames // frames_per_episode)
         ]
     )
+
+
+def written_rollouts(folder: Path, num_frames: int, frames_per_episode: int = 250) -> Rollouts:
+    """Real pictures in as many videos as it takes, each from another moment on, and shifted."""
+    from goalward.rollouts.video.reading import VideoFrames
+
+    count = num_frames // frames_per_episode
+    files = [folder / f"{index}.mp4" for index in range(count)]
+    with multiprocessing.get_context("spawn").Pool() as pool:
+        pool.starmap(_write_video, ((path, i, frames_per_episode) for i, path in enumerate(files)))
+    times = np.arange(frames_per_episode) / FPS
+    return Rollouts(
+        [
+            Episode(
+                path.stem,
+                frames_per_episode,
+                Outcome.TIME_OUT,
+                cameras={"written": VideoFrames(path, times, FPS)},
+            )
+            for path in files
+        ]
+    )
+
+
+def _write_video(path: Path, index: int, num_frames: int) -> None:
+    from goalward.rollouts.readers import read
+    from goalward.rollouts.video.writer import VideoWriter
+
+    example = read(EXAMPLE)
+    camera = example.camera_names[0]
+    first = index % len(example)
+    episodes = itertools.cycle([*example[first:], *example[:first]])
+    pictures = itertools.chain.from_iterable(episode.camera(camera) for episode in episodes)
+    with VideoWriter(path, FPS, for_browser=True) as video:
+        for picture in itertools.islice(pictures, index, index + num_frames):
+            larger = picture.repeat(2, axis=0).repeat(2, axis=1)
+            video.add(np.ascontiguousarray(np.roll(larger, index, axis=1)))
 
 
 def siglip2_shape(folder: Path, *, small: bool = False) -> Encoder:
@@ -234,6 +277,7 @@ def main() -> None:
     parser.add_argument("--encoder", default="effnet-lite0")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--made", type=int, default=0, help="so many frames made on the fly")
+    parser.add_argument("--videos", type=int, default=0, help="so many frames in h264 videos")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--memory", action="store_true", help="watch memory over 50,000 frames")
     parser.add_argument("--cached", type=int, default=0, help="read so many frames from a cache")
@@ -251,6 +295,8 @@ def main() -> None:
             encoder = find_encoder(arguments.encoder)
         if arguments.made:
             rollouts = made_rollouts(arguments.made)
+        elif arguments.videos:
+            rollouts = written_rollouts(Path(folder), arguments.videos)
         else:
             from goalward.rollouts.readers import read
 

@@ -3,6 +3,8 @@
     python case_studies/truth/record.py pick --out worlds                # 200 + 100 episodes, truth
     python case_studies/truth/record.py pick --out worlds --more 600     # more to learn from
     python case_studies/truth/record.py libero --out more --only-test --known worlds   # goes on
+    python case_studies/truth/record.py cloth --out worlds --traces traces --minutes 0
+    python case_studies/truth/record.py cloth --out worlds --traces traces --go-on     # anywhere
 
 Per task and part one `.npz`: what the simulator knows of every frame (proprioception and state, as
 `observation.state` and `observation.environment_state` of a data set), the actions, how episodes
@@ -11,11 +13,14 @@ within the cap). What the policy noted of itself, drops and misses, is in `event
 frame) and `event_names`. Of a success also the frames of the second after it, while the policy goes
 on at the goal. For test episodes also the steps of many futures of some frames: 250 spread over
 all episodes, and the last frame of 50 time-outs; what an earlier call has measured (`--known`)
-is left out, if the test episodes are the same to the bit. Needs numpy and the task's simulator;
-a machine with many cores takes minutes where two cores take hours.
+is left out, if the test episodes are the same to the bit. With `--traces` what returns to their
+frames is kept, and `--go-on` branches without running the episodes again, on another machine too.
+Needs numpy and the task's simulator; a machine with many cores takes minutes where two cores take
+hours.
 """
 
 import argparse
+import contextlib
 import functools
 import tempfile
 import time
@@ -101,6 +106,10 @@ def main() -> None:
         "--keep-hidden", action="store_true", help="do not look for what the clock hid"
     )
     parser.add_argument("--known", type=Path, help="folder of an earlier call's results")
+    parser.add_argument("--traces", type=Path, help="folder for what returns to a frame; kept")
+    parser.add_argument(
+        "--go-on", action="store_true", help="only branches, of episodes recorded with --traces"
+    )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=600, help="stop branching after this")
     options = parser.parse_args()
@@ -112,8 +121,11 @@ def main() -> None:
     facts = {"time_out": task.time_out, "horizon": task.standard_horizon, "cap": cap}
     options.out.mkdir(parents=True, exist_ok=True)
     clock = functools.partial(_tell, name, started)
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with contextlib.ExitStack() as places:
+        folder = Path(places.enter_context(tempfile.TemporaryDirectory()))
+        if options.traces is not None:
+            folder = options.traces / name
+        folder.mkdir(parents=True, exist_ok=True)
         goes_on = not options.keep_hidden
         learn = functools.partial(_learned_from, task, stage, folder, cap, options.workers, goes_on)
         if options.more:
@@ -121,20 +133,23 @@ def main() -> None:
             arrays = learn(options.more, first_number=options.train * 20)
             save(options.out / f"{name}_more.npz", arrays | facts)
             return
-        test, count, total = balanced_episodes(
-            task, stage, folder, options.test_seed, options.test, options.workers
-        )
-        clock(f"test: {count} of {total} succeeded")
-        test_arrays = episode_arrays(test) | facts | {"natural": np.array([count, total])}
         rows: list[tuple[int, int, int, int]] = []
-        if options.known is None:
+        if options.go_on:
+            test, test_arrays, rows = recorded(options.out / f"{name}_test.npz", facts)
+        else:
+            test, count, total = balanced_episodes(
+                task, stage, folder, options.test_seed, options.test, options.workers
+            )
+            clock(f"test: {count} of {total} succeeded")
+            test_arrays = episode_arrays(test) | facts | {"natural": np.array([count, total])}
+        if options.known is not None:
+            rows += known_rows(options.known / f"{name}_test.npz", test_arrays)
+            clock(f"{len(rows)} branches are known")
+        elif not options.go_on:
             test_arrays["steps_on"] = hidden_steps(
                 test, options.test_seed, stage, folder, cap, options.workers, goes_on
             )
-        else:
-            rows += known_rows(options.known / f"{name}_test.npz", test_arrays)
-            clock(f"{len(rows)} branches are known")
-        if not options.only_test:
+        if not (options.only_test or options.go_on):
             train_arrays = learn(options.train)
             clock("train: {} of {} succeeded".format(*train_arrays["natural"]))
             save(options.out / f"{name}_train.npz", train_arrays | facts)
@@ -182,6 +197,26 @@ def _learned_from(
     arrays = episode_arrays(episodes) | {"natural": np.array([count, total])}
     steps = hidden_steps(episodes, TRAIN_SEED, stage, folder, cap, num_workers, goes_on)
     return arrays | {"steps_on": steps}
+
+
+def recorded(
+    path: Path, facts: dict[str, int]
+) -> tuple[list[dict[str, Any]], dict[str, Any], list[tuple[int, int, int, int]]]:
+    """Test episodes of an earlier call, as far as branching needs them, and its branches."""
+    with np.load(path, allow_pickle=False) as stored:
+        arrays = dict(stored)
+    for name, value in facts.items():
+        if int(arrays[name]) != value:
+            raise SystemExit(f"{path}: recorded with {name} {arrays[name]}, asked for {value}")
+    rows = [(int(e), int(f), int(b), int(steps)) for e, f, b, steps in arrays.pop("branches")]
+    actions = np.split(arrays["action"], arrays["episode_ends"][:-1])
+    episodes = [
+        {"action": action, "success": bool(success), "number": int(number)}
+        for action, success, number in zip(
+            actions, arrays["success"], arrays["number"], strict=True
+        )
+    ]
+    return episodes, arrays, rows
 
 
 def known_rows(path: Path, test_arrays: dict[str, Any]) -> list[tuple[int, int, int, int]]:

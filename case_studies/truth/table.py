@@ -6,9 +6,12 @@ Frames are those of test episodes: `spread`, taken evenly from successes and tim
 end`, where the clock ran out. Errors are of the mean over seeds; tests between methods are paired
 over episodes (metrics/uncertainty), Benjamini-Hochberg over the pairs of a world. Means are over
 worlds of equal weight; a world with fresh test episodes (`pick_fresh`) stands for its task.
+`numbers/<world>.json` keeps all that is told of a world, so that worlds which are not at hand any
+more stay in the tables.
 """
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,7 @@ LIMITS = ("no-clock", f"{OURS} x 4")
 DEVELOPED_ON = ("pick", "square", "cloth")
 DEFAULT_HINDSIGHT = "0.98"
 ALPHA = 0.05
+NUMBERS_FOLDER = "numbers"
 
 
 class Judged:
@@ -106,9 +110,8 @@ class Judged:
         return 1.0 if found is None else found
 
 
-def method_rows(judged: Judged) -> tuple[list[str], list[dict[str, Any]]]:
-    """One line per method of a world, and its numbers for the summary."""
-    lines, found = [], []
+def method_rows(judged: Judged) -> list[dict[str, Any]]:
+    """The numbers of every method of a world."""
     ours = judged.rows.get(OURS)
     errors = {
         name: np.abs(row["value"] - judged.true_value(row)) for name, row in judged.rows.items()
@@ -118,6 +121,7 @@ def method_rows(judged: Judged) -> tuple[list[str], list[dict[str, Any]]]:
     if ours is not None:
         raw = [judged.p_value(errors[OURS], errors[name], judged.spread) for name in others]
         p_values = dict(zip(others, benjamini_hochberg(raw), strict=True))
+    found: list[dict[str, Any]] = []
     for name, row in judged.rows.items():
         true = judged.true_value(row)
         error, hindsight = row["value"] - true, np.abs(row["hindsight"] - true)
@@ -127,19 +131,14 @@ def method_rows(judged: Judged) -> tuple[list[str], list[dict[str, Any]]]:
         after, _ = judged.mean_error(hindsight, judged.spread)
         brier, base = judged.brier(row, 0, np.ones(len(true), dtype=np.bool_))
         predicted, measured = judged.shares(row, 3)
-        r = np.corrcoef(row["value"][judged.spread], true[judged.spread])[0, 1]
-        told = "" if name not in p_values or p_values[name] >= ALPHA else " *"
-        lines.append(
-            f"| {name} | {mae:.3f} ± {half:.3f}{told} | {error[success].mean():+.2f} / "
-            f"{error[time_out].mean():+.2f} | {r:.2f} | {after:.3f} | {brier:.3f} | "
-            f"{100 * predicted:.0f} % | {row['composite'][2]:.3f} | {row['seeds']} | "
-            f"{row['seconds']:.0f} |"
-        )
         found.append(
             {
-                "world": judged.world.name,
                 "method": name,
                 "mae": mae,
+                "half": half,
+                "bias_successes": float(error[success].mean()),
+                "bias_time_outs": float(error[time_out].mean()),
+                "r": float(np.corrcoef(row["value"][judged.spread], true[judged.spread])[0, 1]),
                 "hindsight": after,
                 "brier": brier,
                 "base": base,
@@ -147,40 +146,60 @@ def method_rows(judged: Judged) -> tuple[list[str], list[dict[str, Any]]]:
                 "measured": measured,
                 "composite": float(row["composite"][2]),
                 "noise": judged.noise(row),
-                "seeds": row["seeds"],
-                "differs": bool(told),
+                "seeds": int(row["seeds"]),
+                "seconds": row["seconds"],
+                "differs": name in p_values and p_values[name] < ALPHA,
             }
         )
-    return lines, found
+    return found
 
 
-def world_text(judged: Judged) -> tuple[str, list[dict[str, Any]]]:
-    lines, found = method_rows(judged)
+def numbers_of(judged: Judged) -> dict[str, Any]:
+    """All that is told of a world."""
     truth, world = judged.known.truth, judged.world
-    discount = next(iter(judged.rows.values()))["discount"]
-    measured = found[0]["measured"]
+    return {
+        "train": len(world.train),
+        "test": len(world.test),
+        "time_out": world.time_out,
+        "horizon": world.horizon,
+        "discount": next(iter(judged.rows.values()))["discount"],
+        "spread": int(judged.spread.sum()),
+        "at_end": int(judged.at_end.sum()),
+        "branches": [int(truth.num_branches.min()), int(truth.num_branches.max())],
+        "cap": truth.cap,
+        "rows": method_rows(judged),
+    }
+
+
+def world_text(name: str, world: dict[str, Any]) -> str:
+    rows, (fewest, most) = world["rows"], world["branches"]
+    lines = [
+        f"| {row['method']} | {row['mae']:.3f} ± {row['half']:.3f}{' *' if row['differs'] else ''} "
+        f"| {row['bias_successes']:+.2f} / {row['bias_time_outs']:+.2f} | {row['r']:.2f} | "
+        f"{row['hindsight']:.3f} | {row['brier']:.3f} | {100 * row['share']:.0f} % | "
+        f"{row['composite']:.3f} | {row['seeds']} | {row['seconds']:.0f} |"
+        for row in rows
+    ]
     text = [
-        f"## {world.name}",
+        f"## {name}",
         "",
-        f"{len(world.train)} episodes to learn from, {len(world.test)} test episodes, clock "
-        f"{world.time_out} frames, N_s {world.horizon}, discount {discount:.4g}. Truth: "
-        f"{int(judged.spread.sum())} frames spread over all episodes and "
-        f"{int(judged.at_end.sum())} where the clock ran out, "
-        f"{int(truth.num_branches.min())} to {int(truth.num_branches.max())} branches each, up to "
-        f"{truth.cap} steps.",
+        f"{world['train']} episodes to learn from, {world['test']} test episodes, clock "
+        f"{world['time_out']} frames, N_s {world['horizon']}, discount {world['discount']:.4g}. "
+        f"Truth: {world['spread']} frames spread over all episodes and {world['at_end']} where the "
+        f"clock ran out, {fewest} to {most} branches each, up to {world['cap']} steps.",
         "",
         "| method | MAE of value | bias in successes / time-outs | r | MAE in hindsight | Brier "
-        f"within {world.horizon} | time-outs there with twice the time | composite | seeds | "
+        f"within {world['horizon']} | time-outs there with twice the time | composite | seeds | "
         "seconds |",
         "|---|---|---|---|---|---|---|---|---|---|",
         *lines,
-        f"| a perfect prediction | {found[0]['noise']:.3f} | 0 / 0 | | | "
-        f"base rate {found[0]['base']:.3f} | measured {100 * measured:.0f} % | | | |",
+        f"| a perfect prediction | {rows[0]['noise']:.3f} | 0 / 0 | | | base rate "
+        f"{rows[0]['base']:.3f} | measured {100 * rows[0]['measured']:.0f} % | | | |",
         "",
         f"± half of a 95 % interval over episodes; * differs from `{OURS}` (paired over episodes).",
         "",
     ]
-    return "\n".join(text), found
+    return "\n".join(text)
 
 
 def main() -> None:
@@ -192,20 +211,27 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--no-goal", action="store_true", help="fits were made with it too")
     options = parser.parse_args()
-    names = sorted({path.name.rsplit("_", 1)[0] for path in options.fits.glob("*_ours.npz")})
-    texts, rows = [], []
-    for name in names:
+    kept = options.out / NUMBERS_FOLDER
+    kept.mkdir(parents=True, exist_ok=True)
+    for name in sorted({path.name.rsplit("_", 1)[0] for path in options.fits.glob("*_ours.npz")}):
         world = read_world(options.worlds, name, at_goal=not options.no_goal)
-        text, found = world_text(Judged(world, options.fits))
-        texts.append(text)
-        rows += found
-    options.out.mkdir(parents=True, exist_ok=True)
-    with written_whole(options.out / "truth_by_world.md") as temporary:
-        temporary.write_text("\n".join(texts), encoding="utf-8")
+        numbers = json.dumps(numbers_of(Judged(world, options.fits)), indent=1)
+        _write(kept / f"{name}.json", numbers + "\n")
+    found = {
+        path.stem: json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(kept.glob("*.json"), key=lambda path: path.stem)
+    }
+    by_world = "\n".join(world_text(name, world) for name, world in found.items())
+    _write(options.out / "truth_by_world.md", by_world)
+    rows = [{"world": name, **row} for name, world in found.items() for row in world["rows"]]
     summary = summary_text(rows)
-    with written_whole(options.out / "truth_summary.md") as temporary:
-        temporary.write_text(summary, encoding="utf-8")
+    _write(options.out / "truth_summary.md", summary)
     print(summary)
+
+
+def _write(path: Path, text: str) -> None:
+    with written_whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def summary_text(rows: list[dict[str, Any]]) -> str:

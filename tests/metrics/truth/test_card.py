@@ -119,6 +119,20 @@ def test_seeds_are_one_chance():
     assert within.absolute.mean.value == pytest.approx((0.5 + 0.5 + 0 + 0.5) / 4)
 
 
+def test_seeds_are_one_value():
+    """What is shown is the mean over seeds; seeds that err to both sides are not two errors."""
+    known = known_frames(TRUTH, rollouts(), np.ones(4, dtype=bool))
+    values = value_table({"td": [0, 0, 0, 0]}, known)
+    values.steps_to_goal[:, 1] = INF
+    chances = chances_of_values(values, np.arange(13))
+    card = truth_card(values, chances, known, discount=0.5, standard_horizon=2)
+    found = card.methods["td"].by_group["all"].value
+    # -1 and 1 are the value 0 everywhere, where 0, 1/2, 1/2 and 1 are true; each seed is off by 1.
+    assert card.methods["td"].predicted == pytest.approx([0.0] * 4)
+    assert found.absolute.mean.value == pytest.approx(0.5)
+    assert found.absolute.standard_error.value == pytest.approx(stats.sem([0, 0.5, 0.5, 1]))
+
+
 def test_where_the_clock_ran_out_each_episode_gets_its_own_again():
     """Last frames of time-outs of 4 and 8 frames: within 3 and 7 steps; successes do not count.
 

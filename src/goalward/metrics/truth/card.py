@@ -1,7 +1,8 @@
 """How far each method is from the truth, and which methods are nearer than others.
 
 Methods predict values on scales of their own, but steps are steps everywhere: predicted steps k
-become 1 - 2 g^k with one discount g for all, as the truth E[1 - 2 g^K] has it.
+become 1 - 2 g^k with one discount g for all, as the truth E[1 - 2 g^K] has it. Seeds are one
+answer: what is judged is the mean over them, which is what users are shown.
 """
 
 import math
@@ -73,8 +74,8 @@ class GroupTruth:
 class MethodTruth:
     """One method against the truth: `by_group` of frames, its calibration, and frame by frame.
 
-    `predicted` is the mean value over seeds, (frames,). Chances are one answer, the mean over
-    seeds and their networks. `brier` is the mean squared error of the chance to succeed within the
+    `predicted` is the mean value over seeds, (frames,), which all errors are of. Chances are the
+    mean over seeds and their networks. `brier` is the mean squared error of the chance to succeed within the
     standard horizon against every single future (1 or 0), `calibration` against the share of them;
     `brier_interval` is by episodes.
     """
@@ -91,7 +92,7 @@ class TruthCard:
     """All methods against the truth.
 
     `tests` (group -> tests) compare the absolute errors of value in pairs, on the same frames,
-    over seeds and episodes. Of `horizons` all are within what branches were run for, and so is
+    over episodes. Of `horizons` all are within what branches were run for, and so is
     `standard_horizon`, the one calibration is about. `base_rate_brier` is the Brier score of who
     says everywhere the share of all futures that succeed in that time. `clock_end` is None where no
     last frame of a time-out was measured.
@@ -143,7 +144,9 @@ def truth_card(
         method: np.asarray(values.steps(method), dtype=np.float64)[:, known.position]
         for method in values.methods
     }
-    predicted = {method: liveness_value(found, discount) for method, found in steps.items()}
+    predicted = {
+        method: liveness_value(found, discount).mean(axis=0) for method, found in steps.items()
+    }
     methods: dict[str, MethodTruth] = {}
     for method in steps:
         chance = {
@@ -152,7 +155,7 @@ def truth_card(
         by_group: dict[str, Closeness] = {}
         for name, chosen in groups.items():
             episode = known.episode[chosen]
-            value, true = predicted[method][:, chosen], true_value.mean[chosen]
+            value, true = predicted[method][chosen], true_value.mean[chosen]
             by_group[name] = Closeness(
                 value=truth_scores(value, true, episode),
                 within={
@@ -162,8 +165,8 @@ def truth_card(
                     for horizon in horizons
                 },
                 root_mean_square=_without_noise(value - true, true_value.standard_error[chosen]),
-                spearman=spearman(value, true, episode),
-                pearson=pearson(value, true, episode),
+                spearman=spearman(value[None], true, episode),
+                pearson=pearson(value[None], true, episode),
             )
         errors = _branch_errors(chance[standard_horizon], truth, standard_horizon)
         methods[method] = MethodTruth(
@@ -171,7 +174,7 @@ def truth_card(
             calibration=calibration(
                 chance[standard_horizon], true_within[standard_horizon].mean, known.episode
             ),
-            predicted=predicted[method].mean(axis=0),
+            predicted=predicted[method],
             brier=Score(float(errors.mean())),
             brier_interval=over_episodes(mean_by_episode(errors, known.episode, scale="share")),
         )
@@ -191,7 +194,7 @@ def truth_card(
         methods=methods,
         tests={
             name: paired_tests(
-                {method: size[:, chosen] for method, size in sizes.items()}, known.episode[chosen]
+                {method: size[chosen] for method, size in sizes.items()}, known.episode[chosen]
             )
             for name, chosen in groups.items()
         },

@@ -23,10 +23,10 @@ def paired_tests(
 ) -> MethodTests:
     """Which methods have larger errors than others on the same frames.
 
-    `sizes` holds the absolute error of each method, (runs, frames). The differences, run by run
-    and frame by frame, are tested against zero over seeds and episodes; p values are adjusted by
-    Benjamini-Hochberg. Runs are paired by their order; as any seed of one method may meet any of
-    the other, this neither helps nor hurts on average.
+    `sizes` holds the absolute error of each method, (frames,) or (runs, frames). The differences,
+    frame by frame, are tested against zero over episodes and, with several runs, over runs; p
+    values are adjusted by Benjamini-Hochberg. Runs are paired by their order; as any seed of one
+    method may meet any of the other, this neither helps nor hurts on average.
 
     >>> sizes = {"a": np.array([[0.1, 0.2, 0.1, 0.2]]), "b": np.array([[0.4, 0.5, 0.5, 0.6]])}
     >>> pair = paired_tests(sizes, np.arange(4)).pair("a", "b")

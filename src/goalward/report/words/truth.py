@@ -57,7 +57,7 @@ def _closest(card: TruthCard) -> Spans:
         if names
     ]
     both = spans(parts[0], ", and ", parts[1]) if len(parts) == 2 else parts[0]
-    tests = " (paired tests over seeds and episodes, Benjamini-Hochberg)."
+    tests = " (paired tests over episodes, Benjamini-Hochberg)."
     return spans(told, " It is ", both, tests)
 
 

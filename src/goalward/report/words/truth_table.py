@@ -24,7 +24,7 @@ _PERFECT_NOTE = (
     "futures."
 )
 _LETTERS_NOTE = (
-    "Methods without a common letter in a column differ (paired tests over seeds and episodes, "
+    "Methods without a common letter in a column differ (paired tests over episodes, "
     "Benjamini-Hochberg, alpha = {alpha:g})."
 )
 _BASE_NOTE = (
