@@ -75,9 +75,9 @@ class MethodTruth:
     """One method against the truth: `by_group` of frames, its calibration, and frame by frame.
 
     `predicted` is the mean value over seeds, (frames,), which all errors are of. Chances are the
-    mean over seeds and their networks. `brier` is the mean squared error of the chance to succeed within the
-    standard horizon against every single future (1 or 0), `calibration` against the share of them;
-    `brier_interval` is by episodes.
+    mean over seeds and their networks. `brier` is the mean squared error of the chance to succeed
+    within the standard horizon against every single future (1 or 0), `calibration` against the
+    share of them; `brier_interval` is by episodes.
     """
 
     by_group: Mapping[str, Closeness]
@@ -140,44 +140,12 @@ def truth_card(
     horizons = _horizons(standard_horizon, truth.cap)
     true_value = truth.true_value(discount)
     true_within = {horizon: truth.success_within(horizon) for horizon in horizons}
-    steps = {
-        method: np.asarray(values.steps(method), dtype=np.float64)[:, known.position]
+    predicted = {
+        method: liveness_value(
+            np.asarray(values.steps(method), dtype=np.float64)[:, known.position], discount
+        ).mean(axis=0)
         for method in values.methods
     }
-    predicted = {
-        method: liveness_value(found, discount).mean(axis=0) for method, found in steps.items()
-    }
-    methods: dict[str, MethodTruth] = {}
-    for method in steps:
-        chance = {
-            horizon: chances.within_steps(method, horizon)[known.position] for horizon in horizons
-        }
-        by_group: dict[str, Closeness] = {}
-        for name, chosen in groups.items():
-            episode = known.episode[chosen]
-            value, true = predicted[method][chosen], true_value.mean[chosen]
-            by_group[name] = Closeness(
-                value=truth_scores(value, true, episode),
-                within={
-                    horizon: truth_scores(
-                        chance[horizon][chosen], true_within[horizon].mean[chosen], episode
-                    )
-                    for horizon in horizons
-                },
-                root_mean_square=_without_noise(value - true, true_value.standard_error[chosen]),
-                spearman=spearman(value[None], true, episode),
-                pearson=pearson(value[None], true, episode),
-            )
-        errors = _branch_errors(chance[standard_horizon], truth, standard_horizon)
-        methods[method] = MethodTruth(
-            by_group=by_group,
-            calibration=calibration(
-                chance[standard_horizon], true_within[standard_horizon].mean, known.episode
-            ),
-            predicted=predicted[method],
-            brier=Score(float(errors.mean())),
-            brier_interval=over_episodes(mean_by_episode(errors, known.episode, scale="share")),
-        )
     sizes = {method: np.abs(found - true_value.mean) for method, found in predicted.items()}
     return TruthCard(
         discount=discount,
@@ -191,7 +159,17 @@ def truth_card(
             name: _group_truth(known, chosen, discount, true_value, true_within)
             for name, chosen in groups.items()
         },
-        methods=methods,
+        methods={
+            method: _method_truth(
+                predicted[method],
+                {n: chances.within_steps(method, n)[known.position] for n in horizons},
+                known,
+                true_value,
+                true_within,
+                standard_horizon,
+            )
+            for method in values.methods
+        },
         tests={
             name: paired_tests(
                 {method: size[chosen] for method, size in sizes.items()}, known.episode[chosen]
@@ -206,6 +184,41 @@ def truth_card(
 def chance_steps(standard_horizon: int) -> tuple[int, ...]:
     """Numbers of steps that chances should be told at, as the truth is compared at them."""
     return _horizons(standard_horizon, cap=2 * standard_horizon)
+
+
+def _method_truth(
+    predicted: FloatArray,
+    chance: Mapping[int, FloatArray],
+    known: KnownFrames,
+    true_value: TrueNumbers,
+    true_within: Mapping[int, TrueNumbers],
+    standard_horizon: int,
+) -> MethodTruth:
+    """What a method says of the known frames, values and chances by steps, against the truth."""
+    by_group: dict[str, Closeness] = {}
+    for name, chosen in known.groups().items():
+        episode = known.episode[chosen]
+        value, true = predicted[chosen], true_value.mean[chosen]
+        by_group[name] = Closeness(
+            value=truth_scores(value, true, episode),
+            within={
+                horizon: truth_scores(found[chosen], true_within[horizon].mean[chosen], episode)
+                for horizon, found in chance.items()
+            },
+            root_mean_square=_without_noise(value - true, true_value.standard_error[chosen]),
+            spearman=spearman(value[None], true, episode),
+            pearson=pearson(value[None], true, episode),
+        )
+    errors = _branch_errors(chance[standard_horizon], known.truth, standard_horizon)
+    return MethodTruth(
+        by_group=by_group,
+        calibration=calibration(
+            chance[standard_horizon], true_within[standard_horizon].mean, known.episode
+        ),
+        predicted=predicted,
+        brier=Score(float(errors.mean())),
+        brier_interval=over_episodes(mean_by_episode(errors, known.episode, scale="share")),
+    )
 
 
 def _branch_errors(chance: FloatArray, truth: FrameTruth, num_steps: int) -> FloatArray:
