@@ -27,6 +27,7 @@ from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
 from goalward.runs.curves import Curves
 from goalward.simulate.recording.data_set import SimulatedDataSet
+from goalward.targets.liveness import liveness_value
 from goalward.values.table import ValueTable, read_values
 
 FloatArray = npt.NDArray[np.float64]
@@ -107,10 +108,12 @@ def draw(arguments: argparse.Namespace) -> None:
     path = Path(arguments.data) / TRUTH_FILE
     truth = read_truth(path) if path.is_file() else None
     events = events_of(Path(arguments.data))
-    curves = {
-        method: Curves.of_steps(method, values.steps(method), arguments.discount)
-        for method in values.methods
-    }
+    curves: dict[str, Curves] = {}
+    for method in values.methods:
+        steps = np.asarray(values.steps(method), dtype=np.float64)
+        value = liveness_value(steps, arguments.discount)
+        # These figures show what could be said at each frame alone.
+        curves[method] = Curves(method, value, value, arguments.discount)
     mean = {each.id: curves[arguments.method].value[values.frames_of(each.id)] for each in rollouts}
     cameras = list(rollouts.camera_names)
     for kind, episode in choose(rollouts, mean, events).items():

@@ -55,7 +55,9 @@ def main() -> None:
             steps = np.asarray(values.steps(method)[:, frames], dtype=np.float64)
             for column, metric in enumerate(METRICS.values()):
                 scores = scores_by_run(metric(steps, endings, arguments.standard_horizon))
-                found[row, column, draw] = np.mean([score.value for score in scores])
+                found[row, column, draw] = np.mean(
+                    np.array([score.value for score in scores], dtype=np.float64)
+                )
     first = found[:, 2].argmax(axis=0)
     print(f"| method | {' | '.join(METRICS)} | first by composite |")
     print("|---|" + "---:|" * (len(METRICS) + 1))

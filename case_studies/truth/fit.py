@@ -107,10 +107,12 @@ def said(world: RecordedWorld, fitted: Fitted) -> dict[str, Any]:
         "asked": np.array(asked),
         "chances": chances.mean(axis=2)[:, :, known.position].astype(np.float32),
         "composite": np.array(
-            [[card[name].over_seeds.mean.value or np.nan for name in scores] for card in cards]
+            [[card[name].over_seeds.mean.value for name in scores] for card in cards],
+            dtype=np.float64,
         ),
         "composite_by_seed": np.array(
-            [[s.value or np.nan for s in card["composite"].by_seed] for card in cards]
+            [[score.value for score in card["composite"].by_seed] for card in cards],
+            dtype=np.float64,
         ),
         **{f"hindsight_{decay}": array.astype(np.float32) for decay, array in hindsight.items()},
     }

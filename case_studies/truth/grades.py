@@ -28,7 +28,7 @@ def in_another_order(rollouts: Rollouts, seed: int) -> Rollouts:
 
 def episodes_of(folder: Path, name: str, count: int) -> Rollouts:
     if name == "demo":
-        return goalward.embed(goalward.read("demo"), "effnet-lite0", progress=False)
+        return goalward.embed(goalward.read("demo"), "effnet-lite0")
     return read_world(folder, name, num_train=count).train
 
 

@@ -106,6 +106,7 @@ def balanced_episodes(
 
     with LocalExecutor(stage, num_workers) as workers:
         for job, result in workers.results(jobs()):
+            assert isinstance(job, RunEpisode)
             results[job.number] = result
     last = _first_without_gap(results, first_number)
     found = [results[number] for number in range(first_number, last)]
@@ -159,5 +160,6 @@ def going_on(
     found: dict[Path, int] = {}
     with LocalExecutor(stage, num_workers) as workers:
         for job, steps in workers.results(iter([GoOn(path, cap) for path in traces])):
+            assert isinstance(job, GoOn)
             found[job.trace_file] = -1 if steps is None else steps
     return found
