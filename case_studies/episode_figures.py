@@ -25,15 +25,16 @@ from goalward.report.figures.scores import save_figure
 from goalward.report.figures.sheet import filled, known_values
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Episode, Outcome
-from goalward.runs.curves import Curves
+from goalward.runs.curves import curves_of
 from goalward.simulate.recording.data_set import SimulatedDataSet
-from goalward.targets.liveness import liveness_value
+from goalward.values.hindsight import with_hindsight
 from goalward.values.table import ValueTable, read_values
 
 FloatArray = npt.NDArray[np.float64]
 FEWEST_MOMENTS, MOST_MOMENTS = 5, 7
 # A hand that moves less than this between frames rests.
 REST_M = 0.002
+HINDSIGHT = 0.98
 
 
 def events_of(data: Path) -> dict[str, list[tuple[int, str]]]:
@@ -108,12 +109,8 @@ def draw(arguments: argparse.Namespace) -> None:
     path = Path(arguments.data) / TRUTH_FILE
     truth = read_truth(path) if path.is_file() else None
     events = events_of(Path(arguments.data))
-    curves: dict[str, Curves] = {}
-    for method in values.methods:
-        steps = np.asarray(values.steps(method), dtype=np.float64)
-        value = liveness_value(steps, arguments.discount)
-        # These figures show what could be said at each frame alone.
-        curves[method] = Curves(method, value, value, arguments.discount)
+    values = with_hindsight(values, rollouts.endings, arguments.discount, decay=HINDSIGHT)
+    curves = {method: curves_of(values, method, arguments.discount) for method in values.methods}
     mean = {each.id: curves[arguments.method].value[values.frames_of(each.id)] for each in rollouts}
     cameras = list(rollouts.camera_names)
     for kind, episode in choose(rollouts, mean, events).items():
