@@ -13,6 +13,7 @@ from goalward.training.networks.value_net import (
     Weights,
     initial_weights,
     net_outputs,
+    product_copy,
     some_runs,
 )
 from goalward.training.problem import Problem
@@ -54,7 +55,7 @@ def initial_state(problem: Problem, holds_out: bool | None = None) -> State:
         state[f"first_moment/{name}"] = torch.zeros_like(tensor)
         state[f"second_moment/{name}"] = torch.zeros_like(tensor)
         if problem.dtype is not torch.float32 and name.startswith("weight_"):
-            state[f"copy/{name}"] = tensor.to(problem.dtype)
+            state[f"copy/{name}"] = product_copy(tensor, problem.dtype)
         if holds_out:
             state[f"best/{name}"] = tensor.clone()
         if numbers.lagged_tau:

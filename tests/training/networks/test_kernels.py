@@ -63,6 +63,24 @@ def test_a_step_of_adam(count):
         torch.testing.assert_close(fused, plain, rtol=1e-5, atol=1e-5)
 
 
+def test_a_step_of_adam_where_the_copy_has_more_rows():
+    weight, step = drawn(3, 10, 77), torch.tensor(3.0, device=DEVICE)
+    rate = torch.tensor(1e-2, device=DEVICE)
+    wide = value_net.product_copy(weight, torch.float32)
+    gradient = drawn(*wide.shape, seed=3)
+    sets = [[weight.clone(), *(torch.ones_like(weight) for _ in range(2))] for _ in range(2)]
+    copies = [wide.clone() for _ in range(2)]
+    adam.adam_step_with_copy(sets[0][0], gradient, *sets[0][1:], step, rate, copies[0])
+    betas = (adam.BETA_1, adam.BETA_2)
+    kernels.adam_step_with_copy(
+        sets[1][0], gradient, *sets[1][1:], step, rate, copies[1], betas, adam.EPSILON
+    )
+    for plain, fused in zip([*sets[0], copies[0]], [*sets[1], copies[1]], strict=True):
+        torch.testing.assert_close(fused, plain, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(copies[1][:, :10], sets[1][0])
+    assert (copies[1][:, 10:] == 0).all()
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32], ids=str)
 def test_rows_of_features(dtype):
     features = drawn(50, 1301, dtype=dtype)
@@ -70,8 +88,9 @@ def test_rows_of_features(dtype):
     mean, scale = drawn(3, 1, 1301, seed=1), drawn(3, 1, 1301, seed=2).abs() + 0.5
     found = kernels.gathered(features, rows, mean, scale, torch.float32)
     wanted = standardised(features[rows].float(), mean, scale, torch.float32)
-    torch.testing.assert_close(found, wanted, rtol=1e-6, atol=1e-6)
-    assert found.stride() == (6 * 1304, 1304, 1), "rows begin where matrix products want them"
+    torch.testing.assert_close(found[..., :1301], wanted, rtol=1e-6, atol=1e-6)
+    assert found.shape == (3, 6, 1304), "as many columns as matrix products want"
+    assert (found[..., 1301:] == 0).all()
 
 
 @pytest.mark.parametrize("capacity", [None, 100])

@@ -50,7 +50,8 @@ def adam_step_with_copy(
 
     The gradient comes in bfloat16 as the matrix product left it. Moving bytes is all this costs:
     28 per weight and step, against 46 for casting the gradient, torch's Adam and casting the
-    weight. `step_count` counts this step already.
+    weight. `step_count` counts this step already. The copy and the gradient may have more rows than
+    the weight (`value_net.aligned`), which are left alone.
     """
     kernels = kernels_for(weight, copy.dtype)
     if kernels is not None:
@@ -59,7 +60,8 @@ def adam_step_with_copy(
             weight, gradient, *moments, step_count, learning_rate, copy, (BETA_1, BETA_2), EPSILON
         )
         return
-    gradient = gradient.float()
+    num_rows = weight.shape[1]
+    gradient = gradient[:, :num_rows].float()
     first = torch.lerp(gradient, first_moment, BETA_1)
     second = torch.lerp(gradient * gradient, second_moment, BETA_2)
     unbiased = first / (1 - BETA_1**step_count)
@@ -68,4 +70,4 @@ def adam_step_with_copy(
     first_moment.copy_(first)
     second_moment.copy_(second)
     weight.copy_(updated)
-    copy.copy_(updated)
+    copy[:, :num_rows].copy_(updated)

@@ -14,6 +14,10 @@ from goalward.training.networks.fused import kernels_for
 
 Weights = dict[str, Tensor]
 
+# Products of matrices whose sides are no multiples of 8 run by kernels that are several times
+# slower (measured on an H200, 3,090 inputs: docs/log.md).
+_ALIGNED = 8
+
 
 @dataclass(frozen=True)
 class NetShape:
@@ -62,6 +66,25 @@ def initial_weights(shape: NetShape, generators: Sequence[torch.Generator]) -> W
     return weights
 
 
+def aligned(size: int) -> int:
+    """As many columns as matrix products want: the next multiple of 8.
+
+    >>> aligned(3090), aligned(512)
+    (3096, 512)
+    """
+    return -(-size // _ALIGNED) * _ALIGNED
+
+
+def product_copy(weight: Tensor, dtype: torch.dtype) -> Tensor:
+    """What matrix products read of a weight (runs, inputs, outputs): rows of zeros are added.
+
+    >>> product_copy(torch.ones(2, 9, 4), torch.bfloat16).shape
+    torch.Size([2, 16, 4])
+    """
+    num_in = weight.shape[1]
+    return functional.pad(weight.to(dtype), (0, 0, 0, aligned(num_in) - num_in))
+
+
 def norm_gelu(hidden: Tensor, bias: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
     """Bias, LayerNorm and GELU, with the bias, gain and shift (runs, 1, width) of every run.
 
@@ -103,7 +126,9 @@ def net_outputs(
 
 def _product(weights: Weights, layer: int, inputs: Tensor) -> Tensor:
     weight = weights[f"weight_{layer}"].to(inputs.dtype)
-    return torch.bmm(inputs.expand(len(weight), -1, -1), weight)
+    # Either may have more than the other, zeros, for the sake of alignment.
+    shared = min(inputs.shape[-1], weight.shape[1])
+    return torch.bmm(inputs[..., :shared].expand(len(weight), -1, -1), weight[:, :shared])
 
 
 def some_runs(weights: Weights, runs: slice | Tensor | list[int]) -> Weights:

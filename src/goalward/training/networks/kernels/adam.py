@@ -25,7 +25,7 @@ def adam_step_with_copy(
     epsilon: float,
 ) -> None:
     """As `adam.adam_step_with_copy`, in place; all tensors but the gradient are contiguous."""
-    num = weight.numel()
+    num, each, each_of_copy = weight.numel(), weight[0].numel(), copy[0].numel()
     _adam[(triton.cdiv(num, _BLOCK),)](
         weight,
         gradient.contiguous(),
@@ -35,6 +35,8 @@ def adam_step_with_copy(
         step_count,
         learning_rate,
         num,
+        EACH=each,
+        MORE=each_of_copy - each,
         BETA_1=betas[0],
         BETA_2=betas[1],
         LOG_BETA_1=math.log(betas[0]),
@@ -55,6 +57,8 @@ def _adam(
     step_count_ptr,
     rate_ptr,
     num,
+    EACH: tl.constexpr,
+    MORE: tl.constexpr,
     BETA_1: tl.constexpr,
     BETA_2: tl.constexpr,
     LOG_BETA_1: tl.constexpr,
@@ -64,12 +68,14 @@ def _adam(
 ):
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = place < num
+    # Of the same weight in the copy and its gradient, where each run has more rows.
+    beside = place if MORE == 0 else place + place // EACH * MORE
     # In float64: 1 - 0.999 of a float32 has lost four digits.
     count = tl.load(step_count_ptr).to(tl.float64)
     bias_1 = (1.0 - tl.exp(count * LOG_BETA_1)).to(tl.float32)
     bias_2 = (1.0 - tl.exp(count * LOG_BETA_2)).to(tl.float32)
     rate = tl.load(rate_ptr)
-    gradient = tl.load(gradient_ptr + place, mask=inside, other=0.0).to(tl.float32)
+    gradient = tl.load(gradient_ptr + beside, mask=inside, other=0.0).to(tl.float32)
     first = tl.load(first_ptr + place, mask=inside, other=0.0)
     second = tl.load(second_ptr + place, mask=inside, other=0.0)
     weight = tl.load(weight_ptr + place, mask=inside, other=0.0)
@@ -80,4 +86,4 @@ def _adam(
     tl.store(first_ptr + place, first, mask=inside)
     tl.store(second_ptr + place, second, mask=inside)
     tl.store(weight_ptr + place, weight, mask=inside)
-    tl.store(copy_ptr + place, weight.to(copy_ptr.dtype.element_ty), mask=inside)
+    tl.store(copy_ptr + beside, weight.to(copy_ptr.dtype.element_ty), mask=inside)
