@@ -11,8 +11,9 @@ import pytest
 from rollout_files.small_encoder import small_encoder
 
 from goalward import Episode, Outcome, RolloutError, Rollouts
+from goalward.embeddings.decoding.clip import Clip
 from goalward.embeddings.embed import embed
-from goalward.embeddings.encoding import Clip, encode_clips
+from goalward.embeddings.encoding import encode_clips
 from goalward.embeddings.models.preprocessing import as_it_is
 from goalward.rollouts.frames import ArrayFrames, Image
 
@@ -160,7 +161,7 @@ def test_a_bug_in_a_thread_ends_the_work_and_all_threads():
 
 def test_stopping_early_ends_all_threads(monkeypatch: pytest.MonkeyPatch):
     # Room for the frames of a clip or two: the decoders wait when the end comes.
-    monkeypatch.setattr("goalward.embeddings.encoding._WAITING_BYTES", 100_000)
+    monkeypatch.setattr("goalward.embeddings.decoding.decoders._WAITING_BYTES", 100_000)
     clips = (clip_of(list(range(100)), key) for key in range(50))
     encoded = encode_clips(clips, CountingRunner(), num_decoders=3)
     next(encoded)
@@ -226,7 +227,7 @@ def test_decoders_wait_for_a_slow_encoder():
 
 def test_memory_stays_flat_over_thousands_of_frames(monkeypatch: pytest.MonkeyPatch):
     """Resized frames of 150 kB each: all 5,000 of them are 750 MB."""
-    monkeypatch.setattr("goalward.embeddings.encoding._WAITING_BYTES", 30 << 20)
+    monkeypatch.setattr("goalward.embeddings.decoding.decoders._WAITING_BYTES", 30 << 20)
     monkeypatch.setattr("rollout_files.small_encoder.PICTURE_SIZE", 224)
     rollouts = Rollouts(
         [

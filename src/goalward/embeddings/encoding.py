@@ -1,57 +1,22 @@
 """Decode, prepare, encode: all at the same time, with no more in memory than is under way.
 
-Threads decode clips and prepare their frames; this thread fills batches with frames of whatever
-clip is next and hands them to the device, which works on one batch while the next is filled.
+Others decode clips and prepare their frames (`decoding/`); this thread fills batches with frames of
+whatever clip is next and hands them to the device, which works on one batch while the next is
+filled.
 A batch always has the same size, and a row of it does not depend on the other rows: a clip gets
 the same bytes whichever clips are encoded with it.
 """
 
-import queue
-import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from goalward.embeddings.decoding.clip import Clip, ClipKey
+from goalward.embeddings.decoding.decoders import Decoders
 from goalward.embeddings.models.image_net import Runner, Vectors
-from goalward.embeddings.models.preprocessing import Prepare
 from goalward.errors import GoalwardError
-from goalward.rollouts.frames import FrameSource, Image
-from goalward.stores.problems import StoreError
-
-HalfVectors = npt.NDArray[np.float16]
-ClipKey = TypeVar("ClipKey")
-
-# Frames travel between threads in groups: a queue entry per frame costs more than some encoders.
-_FRAMES_PER_GROUP = 16
-# Prepared frames that may wait for a batch.
-_WAITING_BYTES = 256 << 20
-
-
-@dataclass
-class Clip(Generic[ClipKey]):
-    """The frames of one camera in one episode on their way to vectors."""
-
-    key: ClipKey
-    frames: FrameSource
-    # For each frame, which of the distinct ones it shows: a frame like the one before is not
-    # encoded again.
-    shows: list[int] = field(default_factory=list)
-    vectors: list[HalfVectors] = field(default_factory=list)
-    num_encoded: int = 0
-    error: GoalwardError | None = None
-
-
-@dataclass(frozen=True)
-class _Prepared(Generic[ClipKey]):
-    """Frames of a clip ready to be encoded; `is_last`: no more of this clip follow."""
-
-    clip: Clip[ClipKey]
-    frames: list[Image]
-    is_last: bool = False
+from goalward.rollouts.frames import Image
 
 
 def encode_clips(
@@ -59,14 +24,15 @@ def encode_clips(
     runner: Runner,
     *,
     num_decoders: int,
+    in_processes: bool = False,
     on_frames: Callable[[int], None] = lambda _: None,
 ) -> Generator[Clip[ClipKey]]:
     """Every clip once all its frames are encoded; one that cannot be decoded with its `error`.
 
-    `clips` is read as decoders become free, in their threads. `on_frames` hears how many more
-    frames are finished.
+    `clips` is read as decoders become free, in their threads. With `in_processes` each has a
+    process that decodes for it. `on_frames` hears how many more frames are finished.
     """
-    decoders = _Decoders(clips, runner.prepare, num_decoders)
+    decoders = Decoders(clips, runner.prepare, num_decoders, in_processes=in_processes)
     try:
         yield from _encoded(decoders, runner, on_frames)
     finally:
@@ -74,7 +40,7 @@ def encode_clips(
 
 
 def _encoded(
-    decoders: "_Decoders[ClipKey]", runner: Runner, on_frames: Callable[[int], None]
+    decoders: Decoders[ClipKey], runner: Runner, on_frames: Callable[[int], None]
 ) -> Iterator[Clip[ClipKey]]:
     batches = _Batches(runner, on_frames)
     finishing: deque[Clip[ClipKey]] = deque()
@@ -165,118 +131,3 @@ class _Batches:
             clip.vectors.append(half)
             clip.num_encoded += end - start
             start = end
-
-
-class _Decoders(Generic[ClipKey]):
-    """Threads that decode clips; iterating gives prepared frames as they come."""
-
-    def __init__(
-        self,
-        clips: Iterable[Clip[ClipKey]],
-        prepare: Prepare,
-        num_decoders: int,
-    ) -> None:
-        self._clips = iter(clips)
-        self._prepare = prepare
-        self._next_clip = threading.Lock()
-        self._stopped = threading.Event()
-        self._prepared: queue.SimpleQueue[_Prepared[ClipKey] | BaseException | None]
-        self._prepared = queue.SimpleQueue()
-        self._waiting = _Room(_WAITING_BYTES)
-        self._threads = [
-            threading.Thread(target=self._work, name=f"decoder-{index}", daemon=True)
-            for index in range(num_decoders)
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def __iter__(self) -> Iterator[_Prepared[ClipKey]]:
-        num_working = len(self._threads)
-        while num_working:
-            prepared = self._prepared.get()
-            if prepared is None:
-                num_working -= 1
-            elif isinstance(prepared, BaseException):
-                raise prepared
-            else:
-                yield prepared
-                self._waiting.give_back(prepared.frames)
-
-    def stop(self) -> None:
-        """End all threads; frames on their way are dropped."""
-        self._stopped.set()
-        self._waiting.open_up()
-        for thread in self._threads:
-            thread.join()
-
-    def _work(self) -> None:
-        try:
-            while not self._stopped.is_set():
-                with self._next_clip:
-                    clip = next(self._clips, None)
-                if clip is None:
-                    break
-                self._decode(clip)
-        except BaseException as error:  # a bug in a thread must not hang the program
-            self._prepared.put(error)
-        self._prepared.put(None)
-
-    def _decode(self, clip: Clip[ClipKey]) -> None:
-        before: Image | None = None
-        group: list[Image] = []
-        try:
-            for frame in clip.frames:
-                if before is not None and _are_equal(frame, before):
-                    clip.shows.append(clip.shows[-1])
-                    continue
-                clip.shows.append(clip.shows[-1] + 1 if clip.shows else 0)
-                group.append(self._prepare(frame))
-                before = frame
-                if len(group) == _FRAMES_PER_GROUP:
-                    self._put(_Prepared(clip, group))
-                    group = []
-                if self._stopped.is_set():
-                    return
-        except StoreError:
-            raise  # the video may be whole: its episode is not left out
-        except GoalwardError as error:
-            clip.error = error
-        self._put(_Prepared(clip, group, is_last=True))
-
-    def _put(self, prepared: _Prepared[ClipKey]) -> None:
-        self._waiting.take(prepared.frames)
-        self._prepared.put(prepared)
-
-
-def _are_equal(frame: Image, before: Image) -> bool:
-    # A glance at every sixteenth pixel tells most frames apart.
-    return np.array_equal(frame[::16, ::16], before[::16, ::16]) and np.array_equal(frame, before)
-
-
-class _Room:
-    """How many bytes may wait; whoever brings more waits until others have gone."""
-
-    def __init__(self, num_bytes: int) -> None:
-        self._free = num_bytes
-        self._changed = threading.Condition()
-        self._is_open = False
-
-    def take(self, frames: list[Image]) -> None:
-        num_bytes = sum(frame.nbytes for frame in frames)
-        with self._changed:
-            self._changed.wait_for(lambda: self._free > 0 or self._is_open)
-            self._free -= num_bytes
-            if self._free > 0:
-                self._changed.notify()
-
-    def give_back(self, frames: list[Image]) -> None:
-        with self._changed:
-            self._free += sum(frame.nbytes for frame in frames)
-            # One at a time: sixteen threads that wake up for room for one take turns in vain.
-            self._changed.notify()
-
-    def open_up(self) -> None:
-        """Nobody waits any more."""
-        with self._changed:
-            self._is_open = True
-            self._changed.notify_all()

@@ -127,7 +127,8 @@ def _try(
     clips: Sequence[FrameSource], runner: "Runner", num_decoders: int
 ) -> tuple[float, int | None]:
     """Seconds per frame of some clips, decoding included, and the size of what comes out."""
-    from goalward.embeddings.encoding import Clip, encode_clips
+    from goalward.embeddings.decoding.clip import Clip
+    from goalward.embeddings.encoding import encode_clips
 
     started = first = time.monotonic()
     num_frames = num_first = 0

@@ -108,7 +108,7 @@ def test_errors_of_writing(
     with pytest.MonkeyPatch.context() as patch:
         fail_after(patch, 7, error)
         # A decoder that waits for room for its frames when the error comes.
-        patch.setattr("goalward.embeddings.encoding._WAITING_BYTES", 1)
+        patch.setattr("goalward.embeddings.decoding.decoders._WAITING_BYTES", 1)
         with pytest.raises(GoalwardError, match=message) as caught:
             embed_with_report(ROLLOUTS, small_encoder())
     # Even while somebody holds the error, and with it all that was under way.

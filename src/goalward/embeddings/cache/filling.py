@@ -14,8 +14,9 @@ import torch
 from goalward.devices import chosen_device
 from goalward.embeddings.cache.claims import WorkClaim
 from goalward.embeddings.cache.encoder_cache import EncoderCache, Wanted
+from goalward.embeddings.decoding.clip import Clip
 from goalward.embeddings.encoders import INT8
-from goalward.embeddings.encoding import Clip, encode_clips
+from goalward.embeddings.encoding import encode_clips
 from goalward.embeddings.models.image_net import Runner
 from goalward.embeddings.onnx.eight_bit_files import eight_bit_file
 from goalward.errors import GoalwardError, RolloutError, argument
@@ -23,6 +24,8 @@ from goalward.errors import GoalwardError, RolloutError, argument
 # Clips that another process is working on are looked at again after this time.
 _LOOK_AGAIN_S = 0.2
 _MAX_DECODERS = 16
+# Frames for which processes that decode are worth their start, some seconds (docs/log.md).
+_WORTH_PROCESSES = 20_000
 _WAITING_WRITES = 4
 # A claim is an open file, and there may be few of them: 256 on some systems.
 _MAX_CLAIMS = 100
@@ -85,6 +88,7 @@ def fill_cache(
         finished += more
         on_frames(finished + filled.num_by_others)
 
+    is_much = sum(wanted.frames.num_frames for wanted in missing) >= _WORTH_PROCESSES
     writes: deque[Future[None]] = deque()
     with (
         closing(_SharedQueue(store, missing, filled)) as queue,
@@ -94,7 +98,11 @@ def fill_cache(
         # for each other. So a round ends, with all of it encoded, before the next look at them.
         while queue.next_round():
             clips = encode_clips(
-                queue, runner, num_decoders=num_decoders(loaded.device), on_frames=count
+                queue,
+                runner,
+                num_decoders=num_decoders(loaded.device),
+                in_processes=loaded.device.type != "cpu" and finished == 0 and is_much,
+                on_frames=count,
             )
             with closing(clips):
                 for clip in clips:

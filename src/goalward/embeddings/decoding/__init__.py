@@ -1,0 +1,1 @@
+"""Videos -> pictures on their way to an encoder: threads, and processes that decode for them."""
