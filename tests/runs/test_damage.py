@@ -4,6 +4,7 @@ import csv
 import logging
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -200,6 +201,30 @@ def test_who_compares_waits_for_no_pipe_in_place_of_settings(folder, whole_of_ot
     # No run without settings, but its outcomes are a table of their own.
     result = goalward.compare(folder, whole_of_others)
     assert len(result.policies) == 2
+
+
+@pytest.mark.parametrize("opened", [goalward.open_run, goalward.audit])
+def test_a_run_without_its_settings_is_told_as_one(folder, whole, opened, caplog):
+    (folder / "config.toml").unlink()
+    (folder / "scores.json").unlink()
+    said = f"{folder}: is a run without its config.toml, which says what the run was made from; "
+    said += f"the same `goalward evaluate` with out='{folder}' writes it again"
+    with pytest.raises(GoalwardError, match=f"^{re.escape(said)}$"):
+        opened(folder)
+    # It does, and trains nothing for it.
+    caplog.set_level(logging.INFO, "goalward")
+    evaluate(folder)
+    assert not any(line.startswith("training ") for line in caplog.messages)
+    assert contents(folder) == contents(whole)
+
+
+def test_a_table_alone_is_no_run(folder, tmp_path):
+    (tmp_path / "data").mkdir()
+    shutil.copy(folder / "values.parquet", tmp_path / "data")
+    with pytest.raises(GoalwardError, match="is no folder of `goalward evaluate`"):
+        goalward.open_run(tmp_path / "data")
+    with pytest.raises(GoalwardError, match="not a known format of rollouts"):
+        goalward.audit(tmp_path / "data")
 
 
 def test_a_folder_in_place_of_a_file_is_named(folder):

@@ -10,9 +10,9 @@ from goalward.metrics.comparing.result import Comparison
 from goalward.metrics.comparing.steps.time_to_success import SuccessCurve
 from goalward.metrics.comparing.watching.curves import WatchingCurve
 from goalward.report.figures.comparison import comparison_figure
-from goalward.report.figures.scores import save_figure
 from goalward.report.figures.watching import watching_figure
 from goalward.report.pages.comparison_page import Figures, write_comparison_page
+from goalward.report.pages.page_figures import save_page_figure
 from goalward.report.words.comparing.summary import comparison_document
 from goalward.report.words.rendering import markdown
 
@@ -39,10 +39,8 @@ def write_comparison(
     document = comparison_document(comparison, picture=f"{_NAME}.svg")
     write_text(folder / f"{_NAME}.md", markdown(document))
     drawn = comparison_figure(comparison, curves)
-    save_figure(drawn, folder / _NAME)
+    save_page_figure(drawn, folder, _NAME)
     if watching:
-        save_figure(watching_figure(watching, comparison), folder / _WATCHING)
-    figures = Figures(
-        f"{_NAME}.svg", f"{_WATCHING}.svg" if watching else None, narrow=len(drawn.axes) == 1
-    )
+        save_page_figure(watching_figure(watching, comparison), folder, _WATCHING)
+    figures = Figures(_NAME, _WATCHING if watching else None, narrow=len(drawn.axes) == 1)
     return write_comparison_page(comparison, figures, folder, runs or {}, together)

@@ -7,8 +7,8 @@ from pathlib import Path
 from goalward.files import write_text
 from goalward.metrics.comparing.preferences import PreferenceRanking
 from goalward.report.figures.preferences import preference_figure
-from goalward.report.figures.scores import save_figure
 from goalward.report.pages import document_page
+from goalward.report.pages.page_figures import page_figure, save_page_figure
 from goalward.report.words.comparing.preferences import preference_document
 from goalward.report.words.rendering import markdown
 
@@ -20,8 +20,8 @@ def write_preferences(ranking: PreferenceRanking, folder: Path) -> Path:
     document = preference_document(ranking)
     write_text(folder / f"{_NAME}.json", json.dumps(asdict(ranking), indent=2) + "\n")
     write_text(folder / f"{_NAME}.md", markdown(document))
-    save_figure(preference_figure(ranking), folder / _NAME)
-    drawn = document_page.figure(f"{_NAME}.svg", "strengths of policies", narrow=True)
+    save_page_figure(preference_figure(ranking), folder, _NAME)
+    drawn = page_figure(_NAME, "strengths of policies", narrow=True)
     panels = [
         document_page.panel(section, "" if number else drawn)
         for number, section in enumerate(document.sections[1:])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rollout_files.drawn_runs import countdown, drawn_episode, drawn_run
 
+from goalward.looks import GRID_COLOUR, TEXT_COLOUR
 from goalward.metrics.scores.table import SCORES, scores_shown
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.uncertainty.significance import MethodTests, OverallTest, PairTest
@@ -16,6 +17,7 @@ from goalward.report.pages.colours import (
     DARK_PANEL,
     LIGHT_PANEL,
     contrast,
+    drawn_on_dark,
     loss_colours,
     page_colours,
 )
@@ -327,9 +329,14 @@ def test_every_method_is_seen_on_dark():
     assert len({colour["dark"] for colour in loss_colours().values()}) == 2
 
 
-def test_the_panels_are_those_of_the_style_sheet():
-    panels = re.findall(r"--panel: (#\w+);", STYLE.read_text())
+def test_panels_grids_and_words_are_those_of_the_style_sheet():
+    text = STYLE.read_text()
+    panels, lines, words = (
+        re.findall(rf"--{name}: (#\w+);", text) for name in ("panel", "line", "text-soft")
+    )
     assert panels == [LIGHT_PANEL, DARK_PANEL]
+    dark = [drawn_on_dark(colour) for colour in (LIGHT_PANEL, GRID_COLOUR, TEXT_COLOUR)]
+    assert dark == [panels[1], lines[1], words[1]]
 
 
 def test_words_on_panels_can_be_read():

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
-from goalward.looks import LOSS_COLOURS, channels, looks_of
+from goalward.looks import GRID_COLOUR, LOSS_COLOURS, TEXT_COLOUR, channels, looks_of
 
 # The panels that curves and bars are drawn on, as in site/colours.css.
 LIGHT_PANEL = "#ffffff"
 DARK_PANEL = "#171b21"
 # Black has no hue to keep: on dark it turns into its opposite.
 _BLACK, _ITS_OPPOSITE = "#000000", "#eeeeee"
+# What is no method's: paper, words and grids, as the panel, the soft text and the lines are there.
+_PAPER_ON_DARK = {LIGHT_PANEL: DARK_PANEL, TEXT_COLOUR: "#b1b9c6", GRID_COLOUR: "#2a3038"}
 # What lines and bars need to be seen (WCAG 2.1, 1.4.11).
 _ENOUGH = 3.0
 
@@ -43,6 +45,15 @@ def seen_on(background: str, colour: str) -> str:
         if contrast(shown, background) >= _ENOUGH:
             return shown
     return "#ffffff"
+
+
+def drawn_on_dark(colour: str) -> str:
+    """What a colour of a figure on white paper becomes on a dark page.
+
+    >>> drawn_on_dark("#ffffff"), drawn_on_dark("#000000")
+    ('#171b21', '#eeeeee')
+    """
+    return _PAPER_ON_DARK.get(colour) or seen_on(DARK_PANEL, colour)
 
 
 def contrast(first: str, second: str) -> float:

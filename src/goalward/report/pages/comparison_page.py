@@ -12,6 +12,7 @@ from goalward.metrics.comparing.episode_pairs import EpisodePair, EpisodePairs
 from goalward.metrics.comparing.result import Comparison
 from goalward.report.pages import document_page
 from goalward.report.pages.assets import INDEX
+from goalward.report.pages.page_figures import page_figure
 from goalward.report.words.comparing.summary import comparison_document
 from goalward.run_folder import RunFolder
 
@@ -35,7 +36,7 @@ _OUTCOMES = {"success": "success", "time_out": "time-out", "failure": "failure"}
 
 @dataclass(frozen=True)
 class Figures:
-    """Addresses of the pictures beside the page."""
+    """Names of the pictures beside the page, without an ending."""
 
     rates: str
     watching: str | None
@@ -78,7 +79,7 @@ def page_of(
     document = comparison_document(comparison)
     panels: list[str] = []
     for number, section in enumerate(document.sections[1:]):
-        drawn = document_page.figure(figures.rates, "success rates", narrow=figures.narrow)
+        drawn = page_figure(figures.rates, "success rates", narrow=figures.narrow)
         panels.append(document_page.panel(section, "" if number else drawn))
         if number == 0 and figures.watching is not None:
             panels.append(_watching(figures.watching))
@@ -88,8 +89,8 @@ def page_of(
     return document_page.page_of(document, names, panels, "comparison")
 
 
-def _watching(address: str) -> str:
-    drawn = document_page.figure(address, "evidence over rollouts")
+def _watching(name: str) -> str:
+    drawn = page_figure(name, "evidence over rollouts")
     return (
         f'<section class="panel"><h2>Over rollouts</h2><p class="how">{escape(_WATCHED)}</p>'
         f"{drawn}</section>"

@@ -95,15 +95,6 @@ def panel(section: Section, above: str = "") -> str:
     )
 
 
-def figure(address: str, words: str, *, narrow: bool = False) -> str:
-    name = "figure narrow" if narrow else "figure"
-    # On a phone it moves sideways, by keyboard too.
-    return (
-        f'<figure class="{name}" tabindex="0" aria-label="{escape(words)}">'
-        f'<img src="{quote(address)}" alt="{escape(words)}"></figure>'
-    )
-
-
 def shown(text: str) -> str:
     """Text as HTML; no line ends between a number and its per cent."""
     return escape(text).replace(" %", "\u00a0%")

@@ -11,11 +11,11 @@ from goalward.errors import GoalwardError
 from goalward.files import check_folder, write_text
 from goalward.locks import alone_in
 from goalward.metrics.comparing.episode_pairs import EpisodePair
-from goalward.report.figures.scores import save_figure
 from goalward.report.figures.several_runs import runs_figure
 from goalward.report.pages import document_page
 from goalward.report.pages.assets import INDEX
 from goalward.report.pages.comparison_page import beside, links_to
+from goalward.report.pages.page_figures import page_figure, save_page_figure
 from goalward.report.words.rendering import markdown
 from goalward.report.words.several_runs import named_runs, runs_document
 from goalward.report.words.tables import Table
@@ -52,7 +52,7 @@ def write_runs_page(runs: Sequence[Run], folder: Path) -> Path:
             for name, cells in table.rows
         }
         write_text(folder / f"{_NAME}.json", json.dumps(rows, indent=2) + "\n")
-        save_figure(runs_figure(named), folder / _NAME)
+        save_page_figure(runs_figure(named), folder, _NAME)
         reports = links_to({name: run.folder.path for name, run in named.items()}, folder)
         panels = [
             document_page.panel(document.sections[1]),
@@ -64,7 +64,7 @@ def write_runs_page(runs: Sequence[Run], folder: Path) -> Path:
 
 
 def _curves() -> str:
-    drawn = document_page.figure(f"{_NAME}.svg", "rates, successes by steps, values by frames")
+    drawn = page_figure(_NAME, "rates, successes by steps, values by frames")
     return (
         f'<section class="panel"><h2>Rates and curves</h2><p class="how">{escape(_CURVES)}</p>'
         f"{drawn}</section>"

@@ -22,7 +22,7 @@ from goalward.run_folder import RunFolder
 from goalward.runs.auditing.copies import copies_elsewhere, copies_within
 from goalward.runs.auditing.label_findings import label_findings, looked_at
 from goalward.runs.folder.codec import read_json
-from goalward.runs.folder.stored import open_run
+from goalward.runs.folder.stored import holds_results, open_run
 from goalward.runs.making.given import name_of
 from goalward.runs.making.inputs import read_input
 from goalward.runs.notes import read_notes
@@ -105,9 +105,11 @@ def _checksum_of(values: Path) -> str:
 def _run_of(rollouts: Run | Rollouts | str | Path) -> Run | None:
     if isinstance(rollouts, Run):
         return rollouts
-    if isinstance(rollouts, Rollouts) or not RunFolder(Path(rollouts)).config.is_file():
+    if isinstance(rollouts, Rollouts):
         return None
-    return open_run(rollouts)
+    files = RunFolder(Path(rollouts))
+    # A run whose settings are gone is still no data set: opening it says what is missing.
+    return open_run(rollouts) if files.config.is_file() or holds_results(files) else None
 
 
 def _out_of(run: Run | None, out: str | Path | None) -> Path | None:

@@ -120,6 +120,12 @@ def check_run_folder(files: RunFolder) -> None:
         what = "is a file, not a folder" if files.path.exists() else "no such folder"
         raise GoalwardError(f"{files.path}: {what}")
     if not files.config.is_file():
+        if holds_results(files):
+            raise GoalwardError(
+                f"{files.path}: is a run without its {files.config.name}, which says what the run "
+                f"was made from; the same `goalward evaluate` with "
+                f"{argument('out', str(files.path))} writes it again"
+            )
         raise GoalwardError(
             f"{files.path}: is no folder of `goalward evaluate` (it has no {files.config.name}); "
             f"give the one that was its {argument('out')}"
@@ -141,6 +147,12 @@ def check_run_folder(files: RunFolder) -> None:
         f"{files.path}: was written by goalward {version}, whose files this version does not read; "
         f"{again(str(made_by.get('command', '')))}, which keeps its networks and takes seconds"
     )
+
+
+def holds_results(files: RunFolder) -> bool:
+    """Whether an evaluation left files here that nothing else writes; one alone may be a copy."""
+    made = (files.values, files.chances, files.scores, files.steps)
+    return sum(file.is_file() for file in made) > 1
 
 
 def _check_finished(files: RunFolder, command: str) -> None:

@@ -75,6 +75,7 @@ def test_a_count_leads_to_as_many_rows_whatever_was_chosen_before(demo_report, o
     reader = open_report(demo_report).without_charts()
     page = reader.open("#overview?q=nothing&held=no")
     page.click(".outcome-key a:has(.time_out)")
+    page.wait_for_selector("table.episodes")
     assert len(ids(page)) == 3
     assert reader.address == "episodes?outcome=time_out"
 

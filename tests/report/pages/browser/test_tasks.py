@@ -74,6 +74,46 @@ def test_a_header_sorts_and_turns_around(many_tasks, open_report):
         )
 
 
+def test_a_phone_sorts_by_a_list_as_headers_do(many_tasks, open_report):
+    page = open_report(many_tasks).without_charts().open()
+    assert not page.locator(".task-sort").is_visible()
+    by_headers = {}
+    for header in page.locator("table.tasks thead th .sort").all():
+        # Without its unit, which stands behind it.
+        name = header.evaluate("one => one.firstChild.firstChild.textContent")
+        for _ in range(2):
+            page.click(f"table.tasks button[data-key={header.get_attribute('data-key')}]")
+            way = page.get_attribute("table.tasks thead th:not([aria-sort=none])", "aria-sort")
+            by_headers[name, way] = page.locator(".task-name").all_text_contents()
+    phone = open_report(many_tasks, **PHONE).without_charts().open()
+    assert not phone.locator("table.tasks thead").is_visible()
+    sort = phone.locator(".task-sort").get_by_label("Sort by")
+    assert sort.is_visible()
+    assert sort.locator("option:checked").inner_text() == "Episodes, highest first"
+    words = {"A to Z": "ascending", "lowest first": "ascending"}
+    words |= {"Z to A": "descending", "highest first": "descending"}
+    by_list = {}
+    for option in sort.locator("option").all_text_contents():
+        sort.select_option(option)
+        name, way = option.split(", ")
+        by_list[name, words[way]] = phone.locator(".task-name").all_text_contents()
+    assert by_list == by_headers
+    assert len(by_list) == 16
+    sort.select_option("Task, A to Z")
+    assert plot_names(phone)[:2] == first_names(phone, 2) == ["(no name)", MARKUP]
+
+
+def test_the_list_is_reached_by_keyboard_and_is_not_printed(many_tasks, open_report):
+    page = open_report(many_tasks, viewport={"width": 390, "height": 800}).without_charts().open()
+    page.focus(".task-scroll")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Home")
+    assert first_names(page, 1) == ["(no name)"]
+    assert page.evaluate("document.activeElement.value") == "Task, A to Z"
+    page.emulate_media(media="print")
+    assert not page.locator(".task-sort").is_visible()
+
+
 def test_a_task_leads_to_its_episodes(many_tasks, open_report):
     reader = open_report(many_tasks).without_charts()
     page = reader.open()

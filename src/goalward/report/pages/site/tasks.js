@@ -1,4 +1,4 @@
-// The table of tasks on the front page: what is known of each, sorted by its headers.
+// The table of tasks on the front page: what is known of each, sorted by its headers or, on a phone, by a list.
 "use strict";
 (function () {
   const { build, named } = goalward;
@@ -24,31 +24,47 @@
     if (!section || !W.known(front.tasks[0].success)) return null;
     const place = build(`div.scroll.task-scroll${front.tasks.length > SEEN ? ".many" : ""}`, { tabindex: "0", role: "region", "aria-label": "Table of tasks" });
     const plots = goalward.taskPlots(front.tasks);
-    showRows(place, front.tasks, { key: "episodes", desc: true }, plots.setOrder);
+    const orders = ordersOf(front.tasks);
+    const list = build("select", { onchange: () => sort(orders[list.selectedIndex]) }, orders.map(({ words }) => build("option", { text: words })));
+    function sort(to) {
+      list.selectedIndex = orders.findIndex(({ key, desc }) => key === to.key && desc === to.desc);
+      plots.setOrder(showRows(place, front.tasks, to, sort));
+    }
+    sort({ key: "episodes", desc: true });
     // All tasks are in the table below, with more columns than the summary has.
     const told = section.blocks.filter(({ kind }) => kind === "paragraph");
     return goalward.overview.panel(section.title, [
       build("div.prose", {}, W.blocks(told)),
+      build("label.field.task-sort", {}, [build("span.field-name", { text: "Sort by" }), list]),
       place,
       front.tasks.length > SEEN ? build("p.how.on-paper", { text: `The first ${SEEN} of ${front.tasks.length} tasks.` }) : null,
       plots.section,
     ]);
   }
 
-  // `onOrder(positions)` when the rows stand in another order.
-  function showRows(place, all, sorted, onOrder) {
+  // Both ways of every header, which a phone has no room for.
+  function ordersOf(all) {
+    return columnsOf(all).flatMap((column) => [column.desc, !column.desc].map((desc) => {
+      const isText = typeof column.of(all[0]) === "string";
+      const way = isText ? (desc ? "Z to A" : "A to Z") : desc ? "highest first" : "lowest first";
+      return { key: column.key, desc, words: `${column.name}, ${way}` };
+    }));
+  }
+
+  // The positions of tasks as their rows stand.
+  function showRows(place, all, sorted, sort) {
     const column = COLUMNS.find(({ key }) => key === sorted.key);
     const sign = sorted.desc ? -1 : 1;
     const order = [...all.keys()].sort((a, b) => compared(column.of(all[a]), column.of(all[b]), sign) || a - b);
     goalward.replace(place, build("table.tasks", {}, [
       build("caption.offscreen", { text: "Tasks" }),
       build("thead", {}, build("tr", {}, columnsOf(all).map((one) => header(one, sorted, (to) => {
-        showRows(place, all, to, onOrder);
+        sort(to);
         place.querySelector(`button.sort[data-key="${to.key}"]`).focus();
       })))),
       build("tbody", {}, order.map((index) => rowOf(all[index], index, hasMoreTime(all)))),
     ]));
-    onOrder(order);
+    return order;
   }
 
   const hasMoreTime = (all) => all.some((task) => task.more_time);
