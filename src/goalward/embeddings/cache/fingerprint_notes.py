@@ -41,6 +41,11 @@ class FingerprintNotes:
             if noted is not None:
                 frames.note(noted)
 
+    def knows(self, clip: FrameSource) -> bool:
+        """Whether it can be told what the frames are, and nothing is fetched for it."""
+        _, state = _stored(clip)
+        return not is_in_store(clip) or (state is not None and self._noted(state) is not None)
+
     def leave(self, clip: FrameSource) -> None:
         """Note what frames are, for others."""
         frames, state = _stored(clip)
