@@ -84,7 +84,7 @@ def test_pieces_that_fail_or_kill_are_named_and_the_others_are_done(cluster, tmp
     ]
     heard = {}
     with RayExecutor(thousand, 2) as executor:
-        results = executor.results(iter(pieces), lambda p, why: heard.update({p.number: why}))
+        results = executor.results(iter(pieces), lambda p, why: heard.update({p.number: str(why)}))
         found = numbers(results)
     assert found == {n: 1000 + n for n in (0, 2, 4, 5)}
     assert sorted(heard) == [1, 3]
@@ -108,7 +108,7 @@ def test_a_piece_that_a_worker_cannot_read_says_why(cluster):
     heard = {}
     with RayExecutor(thousand, 2) as executor:
         pieces = iter([Add(0), Unreadable(1), Add(2)])
-        results = executor.results(pieces, lambda p, why: heard.update({p.number: why}))
+        results = executor.results(pieces, lambda p, why: heard.update({p.number: str(why)}))
         assert numbers(results) == {0: 1000, 2: 1002}
     assert heard[1].startswith("number 1: its worker cannot read it: ModuleNotFoundError: No ")
 

@@ -17,7 +17,7 @@ from goalward.embeddings.embed_report import EmbedProgress, EmbedReport
 from goalward.embeddings.encoders import Encoder, find_encoder
 from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import executor_on
-from goalward.executors.piece import PiecesFailed
+from goalward.executors.piece import Failure, PiecesFailed
 from goalward.files import check_folder
 from goalward.rollouts.frames import ArrayFrames, FrameSource, innermost
 from goalward.stores.place import StoredPath
@@ -118,16 +118,16 @@ class _Pieces(Iterator[EmbedClips]):
     """Clips a few at a time; those of a piece that failed come again, one by one."""
 
     waiting: deque[EmbedClips]
-    problems: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
 
     def __next__(self) -> EmbedClips:
         if not self.waiting:
             raise StopIteration
         return self.waiting.popleft()
 
-    def failed(self, piece: EmbedClips, problem: str) -> None:
+    def failed(self, piece: EmbedClips, failure: Failure) -> None:
         if len(piece.clips) == 1:
-            self.problems.append(problem)
+            self.failures.append(failure)
         else:
             self.waiting.extend(EmbedClips((clip,)) for clip in piece.clips)
 
@@ -185,10 +185,10 @@ def _have_done(
 
     def tell() -> None:
         so_far, total = work.report.num_frames, work.total_frames
-        work.on_progress(EmbedProgress("embedding", so_far, total, len(pieces.problems)))
+        work.on_progress(EmbedProgress("embedding", so_far, total, len(pieces.failures)))
 
-    def on_failed(piece: EmbedClips, problem: str) -> None:
-        pieces.failed(piece, problem)
+    def on_failed(piece: EmbedClips, failure: Failure) -> None:
+        pieces.failed(piece, failure)
         tell()
 
     # The first piece may take minutes.
@@ -200,8 +200,8 @@ def _have_done(
         for out in done.report.left_out:
             work.leave_out(out.episode_id, out.reason)
         tell()
-    if pieces.problems:
-        raise PiecesFailed(pieces.problems, num_clips - len(pieces.problems))
+    if pieces.failures:
+        raise PiecesFailed(pieces.failures, num_clips - len(pieces.failures))
 
 
 def _cut(clips: Sequence[EpisodeClip], num_workers: int) -> Iterator[EmbedClips]:

@@ -15,7 +15,7 @@ from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import LOCAL, executor_on
 from goalward.executors.local import LocalExecutor
 from goalward.executors.on_ray import RayExecutor
-from goalward.executors.piece import PiecesFailed
+from goalward.executors.piece import Failure, PiecesFailed
 from goalward.executors.shard import Shard
 from goalward.leftovers import sweep
 from goalward.locks import HeldByOther
@@ -146,7 +146,7 @@ def _run_episodes(
 ) -> dict[int, bool]:
     """Whether each episode succeeded, by number, until all that are wanted are among them."""
     successes = _finished_episodes(plan, data_set, shard)
-    failed: list[str] = []
+    failed: list[Failure] = []
 
     def is_enough() -> bool:
         if failed and plan.balanced:
@@ -171,7 +171,7 @@ def _run_episodes(
         on_progress("episodes", balanced if plan.balanced else len(successes), plan.episodes)
 
     tell()
-    found = workers.results(pieces(), lambda _, problem: failed.append(problem))
+    found = workers.results(pieces(), lambda _, failure: failed.append(failure))
     for piece, success in found:
         assert isinstance(piece, SimulateEpisode)
         successes[piece.number] = success
