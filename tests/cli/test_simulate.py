@@ -54,6 +54,9 @@ def test_a_data_set_is_made_once_and_said_to_be_there(tmp_path):
     assert again.returncode == 0
     assert again.stderr == f"{out}: there already, nothing to do\n{made.stderr}"
 
+    share = goalward_simulate(out, *asked, "--shard", "1/2")
+    assert share.stderr == again.stderr
+
     other = goalward_simulate(out, *asked, "--seed", "1")
     assert other.returncode == 1
     assert "seed 0 there, 1 wanted" in other.stderr
@@ -107,5 +110,19 @@ def test_an_unknown_task_is_an_error_that_lists_the_known_ones(tmp_path):
 def test_an_episode_that_fails_is_named_without_a_traceback(tmp_path):
     told = goalward_simulate(tmp_path, "--policy", "clumsy", "--workers", "1", "--episodes", "20")
     assert told.returncode == 1
-    assert "error: task ball, policy clumsy, episode number " in told.stderr
+    assert "error: ValueError: the ball fell off the table (" in told.stderr
+    assert " pieces (task ball, policy clumsy, episode number " in told.stderr
     assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize("share", [(), ("--shard", "1/1")])
+def test_pieces_that_failed_are_counted_in_the_bar(tmp_path, share):
+    """Told at once here, not every half minute; the worker of every episode dies."""
+    often = "import goalward.progress as progress; progress.LINE_EVERY_S = 0.0"
+    asked = ("--policy", "vanisher", "--workers", "1", "--episodes", "3", "--size", "32")
+    words = command(tmp_path, *asked, *share)
+    words[2] = f"{often}; {PROGRAM}"
+    told = subprocess.run(words, capture_output=True, text=True, timeout=120, env=environment())
+    assert told.returncode == 1
+    assert "\nepisodes, 1 piece tried again, 0 %\n" in told.stderr
+    assert "\nepisodes, 3 pieces failed, 0 %\n" in told.stderr

@@ -143,7 +143,7 @@ class Alone:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def results(self, pieces, on_failed=None):
+    def results(self, pieces, on_failed, on_setbacks):
         station = self.build()
         for piece in pieces:
             self.asked += [str(clip) for clip in piece.clips]
@@ -307,7 +307,7 @@ def test_a_clip_that_kills_its_workers_is_named_and_the_others_are_embedded(
             cache=tmp_path / "cache",
             device="cpu",
             on="ray",
-            on_progress=lambda now: failed_so_far.append(now.num_failed),
+            on_progress=lambda now: failed_so_far.append(now.setbacks.num_failed),
         )
     assert failed_so_far == sorted(failed_so_far)
     assert failed_so_far[-1] <= 1

@@ -27,6 +27,7 @@ from goalward.errors import GoalwardError
 from goalward.executors.local import LocalExecutor
 from goalward.executors.piece import PiecesFailed
 from goalward.executors.tries import MOST_TRIES
+from goalward.progress import Setbacks
 
 
 @pytest.mark.parametrize("num_workers", [1, 3])
@@ -107,11 +108,14 @@ def test_a_poisoned_piece_stops_no_other_and_is_named_at_the_end():
 
 
 def test_who_wants_to_hear_of_failures_hears_and_gets_no_error():
-    heard = []
+    heard, counted = [], []
     pieces = [Poisoned(n) if n == 3 else Add(n) for n in range(6)]
     with LocalExecutor(thousand, 2) as executor:
-        results = executor.results(iter(pieces), lambda piece, why: heard.append((piece, str(why))))
+        results = executor.results(
+            iter(pieces), lambda piece, why: heard.append((piece, str(why))), counted.append
+        )
         assert sorted(numbers(results)) == [0, 1, 2, 4, 5]
+    assert counted == [Setbacks(num_failed=1)]
     ((piece, why),) = heard
     assert piece == Poisoned(3)
     assert why.startswith("number 3: ValueError: cannot be added")

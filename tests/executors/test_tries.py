@@ -9,6 +9,7 @@ from executors.pieces import Add
 from goalward.executors import tries as tries_module
 from goalward.executors.piece import Answer, PiecesFailed
 from goalward.executors.tries import Tries
+from goalward.progress import Setbacks
 
 FULL = Answer(problem="no space left", is_passing=True)
 
@@ -93,6 +94,27 @@ def test_where_all_have_trouble_it_is_soon_known():
     assert num_tried < 50
     assert "out/0: no space left, on two: 20 pieces, each tried 2 times (" in str(failed.value)
     assert str(failed.value).count("no space") == 1
+
+
+def test_what_failed_and_what_is_tried_again_is_counted():
+    a, b = Hand("a", "one"), Hand("b", "two")
+    heard = []
+    tries = Tries(map(Add, range(9)), lambda *_: None, heard.append)
+    assert told(tries, [a, b]) == [("a", 0), ("b", 1)]
+    tries.not_done(Add(0), a, FULL)
+    tries.lost(Add(1), "its worker died")
+    assert heard == [Setbacks(0, 1), Setbacks(0, 2)]
+    assert told(tries, [a, b]) == [("a", 1), ("b", 0)]
+    # Under way it still counts; done or given up it does not.
+    tries.done(Add(1), a)
+    assert heard[2:] == [Setbacks(0, 1)]
+    tries.not_done(Add(0), b, FULL)
+    assert heard[3:] == [Setbacks(0, 1)]
+    assert told(tries, [a, b]) == [("a", 2), ("b", 3)]
+    assert heard[4:] == [Setbacks(1, 0)]
+    tries.not_done(Add(2), a, Answer(problem="a fault"))
+    tries.done(Add(3), b)
+    assert heard[5:] == [Setbacks(2, 0)]
 
 
 def test_a_piece_waits_for_who_is_coming():

@@ -19,6 +19,7 @@ from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import executor_on
 from goalward.executors.piece import Failure, PiecesFailed
 from goalward.files import check_folder
+from goalward.progress import Setbacks
 from goalward.rollouts.frames import ArrayFrames, FrameSource, innermost
 from goalward.stores.place import StoredPath
 
@@ -182,18 +183,21 @@ def _have_done(
     num_clips: int,
 ) -> None:
     pieces = _Pieces(deque(_cut(left, executor.num_workers)))
+    num_again = 0
 
     def tell() -> None:
         so_far, total = work.report.num_frames, work.total_frames
-        work.on_progress(EmbedProgress("embedding", so_far, total, len(pieces.failures)))
+        setbacks = Setbacks(len(pieces.failures), num_again)
+        work.on_progress(EmbedProgress("embedding", so_far, total, setbacks))
 
-    def on_failed(piece: EmbedClips, failure: Failure) -> None:
-        pieces.failed(piece, failure)
+    def on_setbacks(now: Setbacks) -> None:
+        nonlocal num_again
+        num_again = now.num_again
         tell()
 
     # The first piece may take minutes.
     tell()
-    for _, done in executor.results(pieces, on_failed):
+    for _, done in executor.results(pieces, pieces.failed, on_setbacks):
         work.fingerprints |= done.fingerprints
         work.intact |= done.intact
         work.report.add(done.report)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from goalward.executors.piece import Answer, Failure, PiecesFailed, digest_of
+from goalward.progress import OnSetbacks, Setbacks
 
 # A piece that took down three workers would take down the fourth.
 MOST_TRIES = 3
@@ -57,15 +58,22 @@ class Tries(Generic[AnyPiece]):
     minute, while others work.
     """
 
-    def __init__(self, pieces: Iterator[AnyPiece], on_failed: OnFailed | None = None) -> None:
+    def __init__(
+        self,
+        pieces: Iterator[AnyPiece],
+        on_failed: OnFailed | None = None,
+        on_setbacks: OnSetbacks | None = None,
+    ) -> None:
         self._pieces = pieces
         self._again: deque[AnyPiece] = deque()
+        # Of pieces that failed, until they are done or given up.
         self._past: defaultdict[str, _Past] = defaultdict(_Past)
         self._troubles: defaultdict[Worker, int] = defaultdict(int)
         self._rests_until: dict[Worker, float] = {}
         self._failures: list[Failure] = []
         self._failed_in_a_row = 0
         self._on_failed = on_failed
+        self._on_setbacks = on_setbacks
         self.num_done = 0
 
     @property
@@ -114,7 +122,8 @@ class Tries(Generic[AnyPiece]):
         self.num_done += 1
         self._failed_in_a_row = 0
         self._troubles[worker] = 0
-        self._past.pop(_digest(piece), None)
+        if self._past.pop(_digest(piece), None) is not None:
+            self._tell_setbacks()
 
     def lost(self, piece: AnyPiece, how: str) -> None:
         """Its worker died: another one tries, so many times."""
@@ -135,6 +144,7 @@ class Tries(Generic[AnyPiece]):
 
     def _failed(self, piece: AnyPiece, failure: Failure) -> None:
         """It would fail again; the others go on."""
+        self._past.pop(_digest(piece), None)
         self._failures.append(failure)
         self._failed_in_a_row += 1
         is_hopeless = self._failed_in_a_row >= _HOPELESS
@@ -144,6 +154,7 @@ class Tries(Generic[AnyPiece]):
             rest = f"{_HOPELESS} in a row: the rest is not tried"
             rest = rest if is_hopeless else "the others go on"
             _log.warning("%s (%d failed; %s)", failure, len(self._failures), rest)
+        self._tell_setbacks()
         if is_hopeless:
             raise PiecesFailed(self._failures, self.num_done)
 
@@ -158,12 +169,17 @@ class Tries(Generic[AnyPiece]):
         past.num_tries += 1
         if past.num_tries < MOST_TRIES:
             self._again.append(piece)
+            self._tell_setbacks()
         else:
             self._fail_after(piece, past)
 
     def _fail_after(self, piece: AnyPiece, past: _Past) -> None:
         assert past.failure is not None
         self._failed(piece, replace(past.failure, num_tries=past.num_tries))
+
+    def _tell_setbacks(self) -> None:
+        if self._on_setbacks is not None:
+            self._on_setbacks(Setbacks(len(self._failures), len(self._past)))
 
     def _past_of(self, piece: AnyPiece) -> _Past:
         return self._past[_digest(piece)]
