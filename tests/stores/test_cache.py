@@ -13,10 +13,13 @@ import goalward
 from goalward.embeddings import embed_pieces, outlook
 from goalward.embeddings.cache.clip_work import ClipWork
 from goalward.embeddings.cache.encoder_cache import EncoderCache
+from goalward.embeddings.cache.fingerprint_notes import FingerprintNotes
 from goalward.embeddings.cache.upkeep import cache_uses
 from goalward.embeddings.embed import embed_shard
 from goalward.errors import GoalwardError
 from goalward.executors.shard import Shard
+from goalward.rollouts.twins import twins_between
+from goalward.runs.making.values_of_run import _is_told
 from goalward.stores import fetching, keeping, room
 from goalward.stores.problems import StoreError
 from ray_cluster import needs_ray
@@ -153,6 +156,22 @@ def test_who_asks_a_cluster_fetches_no_video(rollouts, tmp_path, stores, monkeyp
     with pytest.raises(GoalwardError, match="there is no cluster"):
         goalward.embed(rollouts, small_encoder(), on="ray", **options)
     assert asked == [4, 1]
+    assert not [name for name in PlantedFiles.asked if name.endswith(".mp4")]
+
+
+def test_copies_are_not_looked_for_in_videos_that_would_be_fetched_for_it(
+    rollouts, tmp_path, stores
+):
+    """Whose networks judge is asked before embedding, which brings and notes them."""
+    notes = FingerprintNotes.of(f"planted://{tmp_path}/there")
+    PlantedFiles.reset()
+    assert not _is_told(rollouts, notes)
+    embedded(rollouts, f"planted://{tmp_path}/there")
+    forget_all(stores)
+    rollouts = goalward.read(rollouts.sources[0].path, labels="success")
+    PlantedFiles.reset()
+    assert _is_told(rollouts, notes)
+    assert len(twins_between(rollouts, rollouts)) == 4
     assert not [name for name in PlantedFiles.asked if name.endswith(".mp4")]
 
 

@@ -41,6 +41,7 @@ from goalward.runs.making.values_of_run import (
     config_from,
     familiarity_with,
     given_as,
+    learned_from,
     source_run,
 )
 from goalward.runs.run import Run
@@ -170,6 +171,9 @@ def evaluate(
             plan = plan_evaluation(recorded, config, embedding=given.embedding, device=device)
             plan.tell()
             plan.check()
+        learned = None
+        if source is not None:
+            learned = learned_from(source, recorded, given, progress)
         started = time.monotonic()
         featured = given.embed(recorded, device, progress, workers)
         embedding_s = time.monotonic() - started
@@ -184,8 +188,8 @@ def evaluate(
         elif force:
             remove_made(place.folder)
         near = None
-        if source is not None:
-            near = familiarity_with(source, featured, given, device, progress)
+        if source is not None and learned is not None:
+            near = familiarity_with(source, learned, featured, given, device, progress)
         work = Making(
             place.folder, settings, featured, known, device, progress, place.passed, near, workers
         )

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from goalward.embeddings.cache.encoder_cache import EncoderCache
+from goalward.embeddings.cache.encoder_cache import EncoderCache, cache_folder
 from goalward.files import write_text
 from goalward.rollouts.frames import FrameSource, innermost
 from goalward.rollouts.video.reading import VideoFrames
@@ -30,6 +30,10 @@ class FingerprintNotes:
     @classmethod
     def beside(cls, store: EncoderCache) -> "FingerprintNotes":
         return cls(store.folder.parents[1] / _ROOM)
+
+    @classmethod
+    def of(cls, cache: str | Path | None = None) -> "FingerprintNotes":
+        return cls(cache_folder(cache) / _ROOM)
 
     def take(self, clips: Sequence[FrameSource]) -> None:
         """Tell frames what they are, as far as somebody has noted it."""
