@@ -62,6 +62,34 @@ def test_a_data_set_is_made_once_and_said_to_be_there(tmp_path):
     assert "seed 0 there, 1 wanted" in other.stderr
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("balanced", [(), ("--balanced",)])
+def test_shards_and_the_command_without_make_the_same_files(tmp_path, balanced):
+    """The second of three shards was never run: the last command makes up for it."""
+    asked = ("--episodes", "6", "--size", "32", "--workers", "1", *balanced)
+    for number in (1, 3):
+        share = goalward_simulate(tmp_path / "shared", *asked, "--shard", f"{number}/3")
+        assert share.returncode == 0, share.stderr
+        assert share.stderr.endswith(" without --shard makes the data set\n")
+        if not balanced:
+            assert share.stderr.startswith(f"shard {number}/3: 2 episodes run, 2 drawn: ")
+    drawn = {path: path.stat().st_mtime_ns for path in (tmp_path / "shared").rglob("*.mp4")}
+    whole = goalward_simulate(tmp_path / "whole", *asked)
+    shared = goalward_simulate(tmp_path / "shared", *asked)
+    assert shared.stderr == whole.stderr.replace("whole", "shared")
+    assert contents(tmp_path / "shared") == contents(tmp_path / "whole")
+    # What a shard had drawn was not drawn again.
+    assert len(drawn) == (0 if balanced else 2 * 4)
+    assert {path: path.stat().st_mtime_ns for path in drawn} == drawn
+
+
 def test_an_interrupt_says_how_to_go_on_and_leaves_no_process(tmp_path):
     asked = ("--policy", "slow", "--episodes", "40", "--size", "32", "--workers", "2")
     process = subprocess.Popen(
