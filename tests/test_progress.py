@@ -10,7 +10,7 @@ import pytest
 
 from goalward import progress
 from goalward.pace import Pace
-from goalward.progress import duration, progress_bar, training_bar
+from goalward.progress import Setbacks, duration, progress_bar, training_bar
 
 
 @pytest.fixture
@@ -84,9 +84,19 @@ def test_quick_pieces_are_not_all_remembered(clock) -> None:
 def test_pieces_that_failed_are_counted(clock, caplog) -> None:
     caplog.set_level(logging.INFO, "goalward")
     with progress_bar("embedding", unit="frames") as update:
+        # Before there is anything to show.
+        update.met(Setbacks(num_again=1))
         clock.s += 40
-        update(200, 1000, 3)
-    assert told(caplog)[0].startswith("embedding, 3 failed, 200 of 1,000 frames, 20 %, about ")
+        update(200, 1000)
+        clock.s += 40
+        update.met(Setbacks(3, 2))
+        update.met(Setbacks(3, 2))
+        clock.s += 40
+        update.met(Setbacks())
+    first, second, third = told(caplog)
+    assert first.startswith("embedding, 1 piece tried again, 200 of 1,000 frames, 20 %")
+    assert second.startswith("embedding, 3 pieces failed, 2 tried again, 200 of 1,000 frames, 20 %")
+    assert third.startswith("embedding, 200 of 1,000 frames, 20 %")
 
 
 def test_training_says_networks_stage_share_and_time_left(clock, caplog) -> None:
@@ -100,13 +110,19 @@ def test_training_says_networks_stage_share_and_time_left(clock, caplog) -> None
         total_steps=100,
         loss=0.1,
         held_out_loss=None,
+        setbacks=Setbacks(),
     )
     with training_bar() as update:
         clock.s += 150
         update(now)
-    assert told(caplog) == [
-        "training 25 networks, stage 1 of 2 (dark, bright), 38 %, about 4.1 min left"
-    ]
+        clock.s += 150
+        now.setbacks = Setbacks(1, 2)
+        update(now)
+    first, second = told(caplog)
+    assert first == "training 25 networks, stage 1 of 2 (dark, bright), 38 %, about 4.1 min left"
+    assert second.startswith(
+        "training 25 networks, stage 1 of 2 (dark, bright), 1 piece failed, 2 tried again, 38 %"
+    )
 
 
 def test_nothing_is_said_to_who_asked_for_nothing(clock, caplog) -> None:
@@ -151,7 +167,8 @@ ONE_SLOW_PIECE = """
 with progress.progress_bar("embedding", unit="frames") as update:
     update(0, 500)
     time.sleep(1)
-    update(200, 500, 3)
+    update(200, 500)
+    update.met(progress.Setbacks(3))
     time.sleep(0.5)
 """
 
@@ -184,6 +201,6 @@ def test_of_two_bars_the_one_that_is_done_makes_room():
 def test_a_bar_is_there_before_the_first_piece_is_done():
     written = on_terminal(ONE_SLOW_PIECE)
     first = written.index("0/500")
-    assert first < written.index("embedding, 3 failed")
+    assert first < written.index("embedding, 3 pieces failed")
     assert "frames/s" in written[first:]
     assert "left" in written[first:]

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import isnan
 from typing import Protocol
 
@@ -23,10 +24,35 @@ LINE_EVERY_S = 30.0
 OnProgress = Callable[[int, int], None]
 
 
-class OnPieces(Protocol):
-    """The same, and how many pieces have failed."""
+@dataclass(frozen=True)
+class Setbacks:
+    """Pieces of work that failed for good, and those that failed and are tried again.
 
-    def __call__(self, so_far: int, total: int, num_failed: int = 0, /) -> None: ...
+    >>> str(Setbacks(1, 2)), str(Setbacks(2)), str(Setbacks(num_again=1)), str(Setbacks())
+    ('1 piece failed, 2 tried again', '2 pieces failed', '1 piece tried again', '')
+    """
+
+    num_failed: int = 0
+    num_again: int = 0
+
+    def __str__(self) -> str:
+        first = self.num_failed or self.num_again
+        pieces = "piece" if first == 1 else "pieces"
+        if not self.num_failed:
+            return f"{first} {pieces} tried again" if first else ""
+        again = f", {self.num_again} tried again" if self.num_again else ""
+        return f"{first} {pieces} failed{again}"
+
+
+NO_SETBACKS = Setbacks()
+OnSetbacks = Callable[[Setbacks], None]
+
+
+class PieceBar(Protocol):
+    """Hears how far the work is, and what became of its pieces."""
+
+    def __call__(self, so_far: int, total: int, /) -> None: ...
+    def met(self, setbacks: Setbacks, /) -> None: ...
 
 
 class Training(Protocol):
@@ -48,6 +74,8 @@ class Training(Protocol):
     def loss(self) -> float: ...
     @property
     def held_out_loss(self) -> float | None: ...
+    @property
+    def setbacks(self) -> Setbacks: ...
 
 
 def unheard(so_far: int, total: int) -> None:
@@ -57,19 +85,36 @@ def unheard(so_far: int, total: int) -> None:
 @contextmanager
 def progress_bar(
     what: str, *, unit: str | None = None, is_shown: bool = True
-) -> Generator[OnPieces]:
+) -> Generator[PieceBar]:
     """A function `update(so_far, total)`; quick work shows nothing at all.
 
-    With a unit ("frames") the bar says how many of them go by in a second. A third number is of
-    what has failed, and is said if there is any.
+    With a unit ("frames") the bar says how many of them go by in a second. `update.met` says what
+    pieces failed and are tried again, and is shown if there are any.
     """
     with _shown(is_shown, patience_s=_PATIENCE_S, unit=unit) as show:
+        yield _PieceBar(what, show)
 
-        def update(so_far: int, total: int, num_failed: int = 0, /) -> None:
-            words = f"{what}, {num_failed} failed" if num_failed else what
-            show(so_far, total, words, "")
 
-        yield update
+class _PieceBar:
+    def __init__(self, what: str, show: "Show") -> None:
+        self._what = what
+        self._show = show
+        self._so_far: tuple[int, int] | None = None
+        self._setbacks = NO_SETBACKS
+
+    def __call__(self, so_far: int, total: int, /) -> None:
+        self._so_far = so_far, total
+        self._show(so_far, total, _with(self._what, self._setbacks), "")
+
+    def met(self, setbacks: Setbacks, /) -> None:
+        if setbacks != self._setbacks:
+            self._setbacks = setbacks
+            if self._so_far is not None:
+                self(*self._so_far)
+
+
+def _with(what: str, setbacks: Setbacks) -> str:
+    return ", ".join(filter(None, (what, str(setbacks))))
 
 
 @contextmanager
@@ -90,7 +135,8 @@ def training_bar(*, is_shown: bool = True) -> Generator[Callable[[Training], Non
                 losses += f", held out {now.held_out_loss:.4f}"
             networks = "1 network" if now.num_runs == 1 else f"{now.num_runs} networks"
             stage = f"stage {now.group + 1} of {now.num_groups} ({', '.join(now.stages)})"
-            show(now.steps, now.total_steps, f"training {networks}, {stage}", losses)
+            words = _with(f"training {networks}, {stage}", now.setbacks)
+            show(now.steps, now.total_steps, words, losses)
 
         yield update
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import goalward
@@ -21,6 +23,7 @@ from goalward.errors import speaking_of_flags
 from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.rollouts.dataset import Rollouts
 from goalward.runs.making import given as given_module
+from goalward.runs.making import plan as plans
 from goalward.runs.settings import MadeBy
 from goalward.values.table import read_values
 
@@ -132,6 +135,61 @@ def test_truth_of_other_rollouts_does_not_wait_for_the_embedding(tmp_path, monke
         evaluate_command("videos", out=tmp_path / "run", truth=path)
     with pytest.raises(goalward.GoalwardError, match="gone.parquet: no such file"):
         evaluate_command("videos", out=tmp_path / "run", truth=tmp_path / "gone.parquet")
+
+
+def write_scores(path: Path, episode_id: str = "{}") -> Path:
+    episodes = [episode_id.format(i) for i in range(8) for _ in range(5)]
+    columns = {"episode": episodes, "frame": [*range(5)] * 8, "score": [0.5, 1, 2, 3, 4] * 8}
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"truth": "gone.parquet"}, r"gone.parquet: no such file"),
+        ({"truth": "other_truth.parquet"}, "of other rollouts: no episode other 0"),
+        ({"truth": "scores.parquet"}, "scores.parquet: "),
+        ({"scores": ("gone.parquet",)}, "gone.parquet"),
+        ({"scores": ("sarm=other_scores.parquet",)}, "other_scores.parquet: has scores of episo"),
+        ({"scores": ("scores.parquet", "x/scores.parquet")}, "--scores: two files are called sco"),
+        ({"scores": ("mc=scores.parquet",)}, "--scores: mc is a method of its own"),
+        ({"scores": ("a b=scores.parquet",)}, "--scores: a name has letters"),
+        ({"policy": 7}, "--policy 7: must be a text"),
+        ({"folds": 99}, "8 episodes do not make 99 folds"),
+    ],
+)
+def test_a_plan_refuses_what_the_evaluation_would(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_truth(Path("other_truth.parquet"), "other {}")
+    write_scores(Path("scores.parquet"))
+    write_scores(Path("other_scores.parquet"), "other {}")
+    before = sorted(Path().rglob("*"))
+    read_as(monkeypatch, rollouts())
+    monkeypatch.setattr(plans, "plan_evaluation", not_reached)
+    told = {"out": Path("run"), "report": False, **TINY, **arguments}
+    refused = []
+    for plan in (True, False):
+        with speaking_of_flags(), pytest.raises(goalward.GoalwardError, match=message) as failed:
+            evaluate_command("videos", plan=plan, **told)
+        refused.append(str(failed.value))
+        if plan:
+            assert sorted(Path().rglob("*")) == before
+    assert refused[0] == refused[1]
+
+
+def test_a_plan_of_scores_and_truth_that_fit(tmp_path, monkeypatch, capsys):
+    """The truth beside the rollouts is looked at, too."""
+    scores = write_scores(tmp_path / "scores.parquet")
+    truth = write_truth(tmp_path / "truth.parquet")
+    read_as(monkeypatch, rollouts())
+    told = {"out": tmp_path / "run", "plan": True, "scores": (f"sarm={scores}",), **TINY}
+    evaluate_command(str(tmp_path), policy="mine", truth=truth, **told)
+    assert "training: 1 networks of mc" in capsys.readouterr().out
+    write_truth(truth, "other {}")
+    with pytest.raises(goalward.GoalwardError, match="of other rollouts"):
+        evaluate_command(str(tmp_path), **told)
+    assert not (tmp_path / "run").exists()
 
 
 def test_predict_takes_the_folder_of_an_evaluation(feature_file, tmp_path):

@@ -10,9 +10,11 @@ from rollout_files.vision_models import write_model
 
 import goalward
 from goalward.cli.reproduce import reproduce_command
+from goalward.executors.on_ray import RayExecutor
 from goalward.experiments.recipe import find_recipe
 from goalward.experiments.results import read_results
 from goalward.metrics.scores.table import scores_by_seed
+from ray_cluster import needs_ray, two_nodes
 
 SMALL = [
     f"--set={text}"
@@ -143,6 +145,25 @@ def test_from_data_to_the_page_beside_the_paper(study, tmp_path, capsys):
     assert fitted.subsets == ("4", "8")
     assert fitted.numbers.learning_rate == 0.01
     assert fitted.numbers.td_normaliser == 200
+
+
+@pytest.mark.slow
+@needs_ray
+def test_the_machines_of_a_cluster_find_the_same(study, tmp_path, capsys, monkeypatch):
+    """Networks of one stage are the same to the last bit."""
+    begun = []
+    enter = RayExecutor.__enter__
+    monkeypatch.setattr(RayExecutor, "__enter__", lambda self: [begun.append(self), enter(self)][1])
+    arguments = (study, "--data", tmp_path / "data", "--methods=mc", *SMALL)
+    with two_nodes():
+        reproduce(*arguments, "--out", tmp_path / "there", "--on=ray")
+    assert len(begun) == 1
+    printed = capsys.readouterr().out
+    reproduce(*arguments, "--out", tmp_path / "here")
+    assert printed.replace("there", "here") == capsys.readouterr().out
+    assert "proprioception, 4 training episodes" in printed
+    found, wanted = (read_results(tmp_path / at / "results.parquet") for at in ("there", "here"))
+    assert found.rows == wanted.rows
 
 
 def test_a_second_time_is_quick_and_the_same(study, tmp_path, capsys):

@@ -54,9 +54,40 @@ def test_a_data_set_is_made_once_and_said_to_be_there(tmp_path):
     assert again.returncode == 0
     assert again.stderr == f"{out}: there already, nothing to do\n{made.stderr}"
 
+    share = goalward_simulate(out, *asked, "--shard", "1/2")
+    assert share.stderr == again.stderr
+
     other = goalward_simulate(out, *asked, "--seed", "1")
     assert other.returncode == 1
     assert "seed 0 there, 1 wanted" in other.stderr
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("balanced", [(), ("--balanced",)])
+def test_shards_and_the_command_without_make_the_same_files(tmp_path, balanced):
+    """The second of three shards was never run: the last command makes up for it."""
+    asked = ("--episodes", "6", "--size", "32", "--workers", "1", *balanced)
+    for number in (1, 3):
+        share = goalward_simulate(tmp_path / "shared", *asked, "--shard", f"{number}/3")
+        assert share.returncode == 0, share.stderr
+        assert share.stderr.endswith(" without --shard makes the data set\n")
+        if not balanced:
+            assert share.stderr.startswith(f"shard {number}/3: 2 episodes run, 2 drawn: ")
+    drawn = {path: path.stat().st_mtime_ns for path in (tmp_path / "shared").rglob("*.mp4")}
+    whole = goalward_simulate(tmp_path / "whole", *asked)
+    shared = goalward_simulate(tmp_path / "shared", *asked)
+    assert shared.stderr == whole.stderr.replace("whole", "shared")
+    assert contents(tmp_path / "shared") == contents(tmp_path / "whole")
+    # What a shard had drawn was not drawn again.
+    assert len(drawn) == (0 if balanced else 2 * 4)
+    assert {path: path.stat().st_mtime_ns for path in drawn} == drawn
 
 
 def test_an_interrupt_says_how_to_go_on_and_leaves_no_process(tmp_path):
@@ -107,5 +138,19 @@ def test_an_unknown_task_is_an_error_that_lists_the_known_ones(tmp_path):
 def test_an_episode_that_fails_is_named_without_a_traceback(tmp_path):
     told = goalward_simulate(tmp_path, "--policy", "clumsy", "--workers", "1", "--episodes", "20")
     assert told.returncode == 1
-    assert "error: task ball, policy clumsy, episode number " in told.stderr
+    assert "error: ValueError: the ball fell off the table (" in told.stderr
+    assert " pieces (task ball, policy clumsy, episode number " in told.stderr
     assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize("share", [(), ("--shard", "1/1")])
+def test_pieces_that_failed_are_counted_in_the_bar(tmp_path, share):
+    """Told at once here, not every half minute; the worker of every episode dies."""
+    often = "import goalward.progress as progress; progress.LINE_EVERY_S = 0.0"
+    asked = ("--policy", "vanisher", "--workers", "1", "--episodes", "3", "--size", "32")
+    words = command(tmp_path, *asked, *share)
+    words[2] = f"{often}; {PROGRAM}"
+    told = subprocess.run(words, capture_output=True, text=True, timeout=120, env=environment())
+    assert told.returncode == 1
+    assert "\nepisodes, 1 piece tried again, 0 %\n" in told.stderr
+    assert "\nepisodes, 3 pieces failed, 0 %\n" in told.stderr

@@ -2,19 +2,24 @@
 
 import itertools
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from goalward import progress
 from goalward.cli.truth import truth_command
 from goalward.errors import GoalwardError
+from goalward.executors.piece import PiecesFailed
 from goalward.metrics.truth.frame_truth import read_truth
+from goalward.simulate import truth as truth_module
 from goalward.simulate.recording.data_set import SimulatedDataSet, SimulationSettings
 from goalward.simulate.truth import sample_frames
 from simulate.walk_world import write_traces
@@ -66,6 +71,48 @@ def test_the_table_says_what_it_rests_on(data_set, capsys):
     assert "truth of 10 frames, 5 futures each" in told
 
 
+def test_one_future_is_one(data_set, capsys):
+    truth_command(data_set, frames=1, rollouts=1, workers=1)
+    assert "truth of 1 frame, 1 future each, of which " in capsys.readouterr().err
+    truth_command(data_set, frames=2, rollouts=1, workers=1)
+    assert "truth of 2 frames, 1 future each, of which " in capsys.readouterr().err
+
+
+def test_shards_and_the_command_without_make_the_same_table(
+    data_set, tmp_path, capsys, monkeypatch
+):
+    """The second of three shards was never run: the last command makes up for it."""
+    num_jobs = []
+
+    def counted(jobs, *told):
+        num_jobs.append(len(jobs))
+        return measure(jobs, *told)
+
+    measure = truth_module.measure
+    monkeypatch.setattr(truth_module, "measure", counted)
+    asked = {"frames": 5, "rollouts": 6, "workers": 1}
+    for number in (1, 3):
+        truth_command(data_set, **asked, shard=f"{number}/3")
+        told = capsys.readouterr().err
+        assert told.startswith(f"shard {number}/3: ")
+        assert told.endswith(
+            "; when all shards are there, the same command without --shard makes the table\n"
+        )
+    assert not (data_set / "truth.parquet").exists()
+    shards = sorted(path.name for path in data_set.glob("*.branches.jsonl"))
+    assert shards == [f"truth.shard-{number}-of-3.branches.jsonl" for number in (1, 3)]
+    # Again it does nothing.
+    before = (data_set / shards[0]).read_bytes()
+    truth_command(data_set, **asked, shard="1/3")
+    assert (data_set / shards[0]).read_bytes() == before
+    truth_command(data_set, **asked)
+    truth_command(data_set, **asked, out=tmp_path / "at_once.parquet")
+    shared, at_once = data_set / "truth.parquet", tmp_path / "at_once.parquet"
+    assert pq.read_table(shared).equals(pq.read_table(at_once), check_metadata=True)
+    # Four futures of a frame are a job, and two are the rest of its six.
+    assert num_jobs == [4, 3, 0, 3, 10]
+
+
 def test_more_frames_and_rollouts_add_to_what_is_there(data_set, tmp_path):
     truth_command(data_set, frames=6, rollouts=2, workers=1)
     before = (data_set / "truth.branches.jsonl").read_bytes()
@@ -107,6 +154,20 @@ def test_a_folder_that_was_not_simulated_or_not_to_the_end(data_set, tmp_path):
     SimulatedDataSet(data_set).info_file.unlink()
     with pytest.raises(GoalwardError, match="not all of its episodes are there"):
         truth_command(data_set)
+
+
+def test_futures_whose_worker_dies_are_counted_in_the_bar(data_set, monkeypatch, caplog):
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.0)
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: False, raising=False)
+    caplog.set_level(logging.INFO, "goalward.progress")
+    settings = SimulatedDataSet(data_set).settings
+    replace(settings, policy="mortal").write(SimulatedDataSet(data_set).settings_file)
+    with pytest.raises(PiecesFailed, match="worker process ended .*4 pieces, each tried 3 times"):
+        truth_command(data_set, frames=4, rollouts=1, workers=2)
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines[0] == "futures, 0 of 4 futures, 0 %"
+    assert "futures, 1 piece tried again, 0 of 4 futures, 0 %" in lines
+    assert lines[-1].startswith("futures, 4 pieces failed, 0 of 4 futures, 0 %")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")

@@ -14,6 +14,8 @@ from rollout_files.lerobot import make_episode, write_lerobot
 from rollout_files.small_encoder import picture_rollouts, small_encoder
 
 import goalward
+from goalward.embeddings import embed_pieces
+from goalward.embeddings.cache import clip_work
 from goalward.embeddings.cache.encoder_cache import EncoderCache
 from goalward.embeddings.embed import embed, embed_shard
 from goalward.embeddings.embed_pieces import NamedEncoder
@@ -118,6 +120,140 @@ def test_clips_of_files_travel_by_name(tmp_path, version, as_images):
     assert all(np.array_equal(a, b) for a, b in zip(there, source, strict=True))
 
 
+# ---- what the cache has -------------------------------------------------------------------------
+
+
+class Alone:
+    """Stands in for a cluster of one worker, in this process; says which clips it was asked for."""
+
+    num_workers = 1
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.num_starts = 0
+
+    def on(self, on, build, *_, **__):
+        self.build = build
+        return self
+
+    def __enter__(self):
+        self.num_starts += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def results(self, pieces, on_failed, on_setbacks):
+        station = self.build()
+        for piece in pieces:
+            self.asked += [str(clip) for clip in piece.clips]
+            yield piece, piece.do(station)
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    alone = Alone()
+    monkeypatch.setattr(embed_pieces, "executor_on", alone.on)
+    return alone
+
+
+def embedded(rollouts, cache, **options):
+    reports = []
+    found = embed(
+        rollouts,
+        small_encoder(),
+        cache=cache,
+        device="cpu",
+        on_finish=reports.append,
+        **options,
+    )
+    return found, reports[0]
+
+
+def facts(report):
+    return replace(report, seconds=0.0, cache=Path(), left_out=list(report.left_out))
+
+
+@needs_ray
+@pytest.mark.parametrize("num_tried", [1, 16])
+def test_no_cluster_where_all_is_in_the_cache(data_set, tmp_path, alone, monkeypatch, num_tried):
+    monkeypatch.setattr(clip_work, "_NUM_TRIED", num_tried)
+    rollouts = goalward.read(data_set)
+    told = []
+    embedded(rollouts, tmp_path / "cache")
+    here, of_here = embedded(rollouts, tmp_path / "cache")
+    there, of_there = embedded(rollouts, tmp_path / "cache", on="ray", on_progress=told.append)
+    share = embed_shard(
+        rollouts, Shard(1, 2), small_encoder(), cache=tmp_path / "cache", device="cpu", on="ray"
+    )
+    assert alone.num_starts == 0
+    assert np.array_equal(there.features, here.features)
+    assert facts(of_there) == facts(of_here)
+    assert of_there.num_from_cache == 2 * sum(LENGTHS)
+    assert share.num_from_cache == 2 * sum(LENGTHS[::2])
+    assert {now.stage for now in told} == {"reading"}
+    assert told[-1].frames == told[-1].total_frames == 2 * sum(LENGTHS)
+
+
+@needs_ray
+def test_nor_where_the_rest_cannot_be_read(data_set, tmp_path, alone):
+    rollouts = goalward.read(data_set)
+    for number in (1, 2, 4, 5):
+        next(data_set.rglob(f"*.front/episode_00000{number}.mp4")).unlink()
+    here, of_here = embedded(rollouts, tmp_path / "cache")
+    there, of_there = embedded(rollouts, tmp_path / "cache", on="ray")
+    assert alone.num_starts == 0
+    assert [left.episode_id for left in there.left_out] == ["1", "2", "4", "5"]
+    assert there.left_out == here.left_out
+    assert of_there.num_from_cache == of_here.num_encoded
+
+
+@needs_ray
+@pytest.mark.parametrize("num_tried", [1, 3, 16])
+@pytest.mark.parametrize("damaged", [0, 5, 11])
+def test_a_cluster_is_asked_only_for_what_is_not_known_to_be_there(
+    data_set, tmp_path, alone, monkeypatch, num_tried, damaged
+):
+    """One entry is damaged: what was looked at before it is not looked at again."""
+    monkeypatch.setattr(clip_work, "_NUM_TRIED", num_tried)
+    rollouts = goalward.read(data_set)
+    here, _ = embedded(rollouts, tmp_path / "cache")
+    clips = [(episode, camera) for camera in rollouts.camera_names for episode in rollouts]
+    episode, camera = clips[damaged]
+    store = EncoderCache.of(small_encoder(), tmp_path / "cache")
+    path = store.path(episode.cameras[camera].fingerprint())
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    told = []
+    there, report = embedded(rollouts, tmp_path / "cache", on="ray", on_progress=told.append)
+    assert alone.num_starts == 1
+    assert f"episode {episode.id}, camera {camera}" in alone.asked
+    assert len(alone.asked) == len(set(alone.asked))
+    if num_tried == 16:
+        assert alone.asked == [f"episode {episode.id}, camera {camera}"]
+    assert path.read_bytes() == whole
+    assert np.array_equal(there.features, here.features)
+    assert (report.num_frames, report.num_rebuilt_clips) == (2 * sum(LENGTHS), 1)
+    assert report.num_encoded + report.num_unchanged == episode.num_frames
+    assert report.num_from_cache == 2 * sum(LENGTHS) - episode.num_frames
+    frames = [now.frames for now in told if now.stage == "embedding"]
+    assert frames == sorted(frames)
+    assert frames[-1] == told[-1].total_frames == 2 * sum(LENGTHS)
+
+
+@needs_ray
+def test_of_an_empty_cache_a_few_clips_are_read_here(data_set, tmp_path, alone, monkeypatch):
+    """What others could read at the same time is theirs."""
+    monkeypatch.setattr(clip_work, "_NUM_TRIED", 2)
+    told = []
+    _, report = embedded(
+        goalward.read(data_set), tmp_path / "cache", on="ray", on_progress=told.append
+    )
+    assert len(alone.asked) == 2 * len(LENGTHS)
+    assert report.num_encoded == report.num_frames == 2 * sum(LENGTHS)
+    assert max(now.frames for now in told if now.stage == "reading") <= 2 * max(LENGTHS)
+
+
 # ---- a cluster ----------------------------------------------------------------------------------
 
 
@@ -171,7 +307,7 @@ def test_a_clip_that_kills_its_workers_is_named_and_the_others_are_embedded(
             cache=tmp_path / "cache",
             device="cpu",
             on="ray",
-            on_progress=lambda now: failed_so_far.append(now.num_failed),
+            on_progress=lambda now: failed_so_far.append(now.setbacks.num_failed),
         )
     assert failed_so_far == sorted(failed_so_far)
     assert failed_so_far[-1] <= 1
@@ -197,6 +333,8 @@ def test_a_cluster_that_loses_a_node_gives_the_same_bytes(cluster, data_set, tmp
     frames_done = []
 
     def lose_one(now):
+        if now.stage == "reading":
+            return
         # The first is told before there is a worker.
         if len(frames_done) == 1:
             lose_a_node(cluster)

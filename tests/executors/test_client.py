@@ -41,7 +41,9 @@ def test_pieces_are_done_failed_and_lost_as_beside_the_cluster(tmp_path, monkeyp
         ]
         address = f"ray://127.0.0.1:{port}"
         with RayExecutor(thousand, 1, address=address, shared=[tmp_path]) as executor:
-            results = executor.results(iter(pieces), lambda p, why: heard.update({p.number: why}))
+            results = executor.results(
+                iter(pieces), lambda p, why: heard.update({p.number: str(why)})
+            )
             found = numbers(results)
     assert found == {0: 0, 1: 1, 2: 2, 4: 1004, 5: 1005}
     assert heard[3].startswith("number 3: ValueError: cannot be added")

@@ -27,6 +27,7 @@ from goalward.errors import GoalwardError
 from goalward.executors.local import LocalExecutor
 from goalward.executors.piece import PiecesFailed
 from goalward.executors.tries import MOST_TRIES
+from goalward.progress import Setbacks
 
 
 @pytest.mark.parametrize("num_workers", [1, 3])
@@ -101,16 +102,20 @@ def test_a_poisoned_piece_stops_no_other_and_is_named_at_the_end():
         for piece, result in executor.results(iter(pieces)):
             found[piece.number] = result
     assert found == {n: 1000 + n for n in range(10) if n not in (3, 7)}
-    for part in ("number 3: ValueError: cannot be added (pieces.py, line", "number 7: ", "2 of 10"):
-        assert part in str(failed.value)
+    told = str(failed.value)
+    assert told.startswith("ValueError: cannot be added (pieces.py, line ")
+    assert told.endswith("): 2 pieces (number 3; number 7) (2 of 10 failed, the others are done)")
 
 
 def test_who_wants_to_hear_of_failures_hears_and_gets_no_error():
-    heard = []
+    heard, counted = [], []
     pieces = [Poisoned(n) if n == 3 else Add(n) for n in range(6)]
     with LocalExecutor(thousand, 2) as executor:
-        results = executor.results(iter(pieces), lambda piece, why: heard.append((piece, why)))
+        results = executor.results(
+            iter(pieces), lambda piece, why: heard.append((piece, str(why))), counted.append
+        )
         assert sorted(numbers(results)) == [0, 1, 2, 4, 5]
+    assert counted == [Setbacks(num_failed=1)]
     ((piece, why),) = heard
     assert piece == Poisoned(3)
     assert why.startswith("number 3: ValueError: cannot be added")
@@ -146,7 +151,7 @@ def test_a_piece_that_a_worker_cannot_read_says_why(tmp_path):
     heard = {}
     pieces = [Add(0), Unreadable(1), Add(2)]
     with LocalExecutor(thousand, 1) as executor:
-        results = executor.results(iter(pieces), lambda p, why: heard.update({p.number: why}))
+        results = executor.results(iter(pieces), lambda p, why: heard.update({p.number: str(why)}))
         assert numbers(results) == {0: 1000, 2: 1002}
     assert heard[1].startswith(
         "number 1: its worker cannot read it: ModuleNotFoundError: No module named 'my_methods'"

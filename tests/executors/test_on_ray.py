@@ -32,6 +32,7 @@ from goalward.errors import GoalwardError
 from goalward.executors import on_ray, seen
 from goalward.executors.on_ray import RayExecutor
 from goalward.executors.ray_actor import RayWorker
+from goalward.progress import Setbacks
 from ray_cluster import lose_a_node, needs_ray, two_nodes
 from simulate.walk_world import walk_stage, write_traces
 
@@ -82,10 +83,14 @@ def test_pieces_that_fail_or_kill_are_named_and_the_others_are_done(cluster, tmp
         FullDisk(4, tmp_path / "full"),
         Add(5),
     ]
-    heard = {}
+    heard, counted = {}, []
     with RayExecutor(thousand, 2) as executor:
-        results = executor.results(iter(pieces), lambda p, why: heard.update({p.number: why}))
+        results = executor.results(
+            iter(pieces), lambda p, why: heard.update({p.number: str(why)}), counted.append
+        )
         found = numbers(results)
+    assert counted[-1] == Setbacks(num_failed=2)
+    assert any(setbacks.num_again for setbacks in counted)
     assert found == {n: 1000 + n for n in (0, 2, 4, 5)}
     assert sorted(heard) == [1, 3]
     assert heard[1].startswith("number 1: ValueError: cannot be added (pieces.py, line ")
@@ -108,7 +113,7 @@ def test_a_piece_that_a_worker_cannot_read_says_why(cluster):
     heard = {}
     with RayExecutor(thousand, 2) as executor:
         pieces = iter([Add(0), Unreadable(1), Add(2)])
-        results = executor.results(pieces, lambda p, why: heard.update({p.number: why}))
+        results = executor.results(pieces, lambda p, why: heard.update({p.number: str(why)}))
         assert numbers(results) == {0: 1000, 2: 1002}
     assert heard[1].startswith("number 1: its worker cannot read it: ModuleNotFoundError: No ")
 

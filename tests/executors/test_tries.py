@@ -9,6 +9,7 @@ from executors.pieces import Add
 from goalward.executors import tries as tries_module
 from goalward.executors.piece import Answer, PiecesFailed
 from goalward.executors.tries import Tries
+from goalward.progress import Setbacks
 
 FULL = Answer(problem="no space left", is_passing=True)
 
@@ -50,7 +51,7 @@ def test_a_piece_goes_to_another_machine_before_another_worker_of_the_same():
 def test_a_piece_that_all_have_failed_is_given_up_with_its_name():
     a, b = Hand("a", "one"), Hand("b", "two")
     heard = []
-    tries = Tries(map(Add, range(1)), lambda piece, why: heard.append((piece.number, why)))
+    tries = Tries(map(Add, range(1)), lambda piece, why: heard.append((piece.number, str(why))))
     for worker in (a, b):
         assert told(tries, [worker], [a, b]) == [(worker.name, 0)]
         tries.not_done(Add(0), worker, FULL)
@@ -80,15 +81,40 @@ def test_who_had_trouble_twice_in_a_row_rests_a_minute_while_others_work(clock):
 
 
 def test_where_all_have_trouble_it_is_soon_known():
-    """A full disk that all share: nobody rests, and the rest is not tried."""
+    """A full disk that all share: nobody rests, the rest is not tried, and it is said once."""
     crew = [Hand("a", "one"), Hand("b", "two")]
     tries, num_tried = Tries(map(Add, range(1000))), 0
-    with pytest.raises(PiecesFailed, match="number 0: no space left, 2 times"):
+    with pytest.raises(PiecesFailed) as failed:
         while True:
             for worker, piece in tries.handed_out(crew, crew):
                 num_tried += 1
-                tries.not_done(piece, worker, FULL)
+                problem = f"out/{piece.number}: no space left"
+                answer = Answer(problem=problem, is_passing=True, machine=worker.machine)
+                tries.not_done(piece, worker, answer)
     assert num_tried < 50
+    assert "out/0: no space left, on two: 20 pieces, each tried 2 times (" in str(failed.value)
+    assert str(failed.value).count("no space") == 1
+
+
+def test_what_failed_and_what_is_tried_again_is_counted():
+    a, b = Hand("a", "one"), Hand("b", "two")
+    heard = []
+    tries = Tries(map(Add, range(9)), lambda *_: None, heard.append)
+    assert told(tries, [a, b]) == [("a", 0), ("b", 1)]
+    tries.not_done(Add(0), a, FULL)
+    tries.lost(Add(1), "its worker died")
+    assert heard == [Setbacks(0, 1), Setbacks(0, 2)]
+    assert told(tries, [a, b]) == [("a", 1), ("b", 0)]
+    # Under way it still counts; done or given up it does not.
+    tries.done(Add(1), a)
+    assert heard[2:] == [Setbacks(0, 1)]
+    tries.not_done(Add(0), b, FULL)
+    assert heard[3:] == [Setbacks(0, 1)]
+    assert told(tries, [a, b]) == [("a", 2), ("b", 3)]
+    assert heard[4:] == [Setbacks(1, 0)]
+    tries.not_done(Add(2), a, Answer(problem="a fault"))
+    tries.done(Add(3), b)
+    assert heard[5:] == [Setbacks(2, 0)]
 
 
 def test_a_piece_waits_for_who_is_coming():

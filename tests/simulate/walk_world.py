@@ -6,6 +6,7 @@ chance r, and otherwise waits. From a distance d, not stuck:
     E[g^K] = (r g / (1 - (1 - q - r) g))^d          P(ever there) = (r / (q + r))^d
 """
 
+import os
 import time
 from pathlib import Path
 
@@ -75,13 +76,20 @@ class SlowWalkPolicy(WalkPolicy):
         return super().act(world)
 
 
+class MortalWalkPolicy(WalkPolicy):
+    """Takes its process down with its first step."""
+
+    def act(self, world):
+        os._exit(3)
+
+
 WALK = SimulatedTask(
     name="walk",
     instruction="walk to the end of the line",
     time_out=14,
     standard_horizon=12,
     make_world=WalkWorld,
-    policies={"walker": WalkPolicy, "slow": SlowWalkPolicy},
+    policies={"walker": WalkPolicy, "slow": SlowWalkPolicy, "mortal": MortalWalkPolicy},
 )
 TASKS.setdefault("walk", WALK)
 

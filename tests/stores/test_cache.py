@@ -10,15 +10,19 @@ from rollout_files.small_encoder import small_encoder
 from rollout_files.stores import PlantedFiles, forget_all, put
 
 import goalward
-from goalward.embeddings import outlook
+from goalward.embeddings import embed_pieces, outlook
 from goalward.embeddings.cache.clip_work import ClipWork
 from goalward.embeddings.cache.encoder_cache import EncoderCache
+from goalward.embeddings.cache.fingerprint_notes import FingerprintNotes
 from goalward.embeddings.cache.upkeep import cache_uses
 from goalward.embeddings.embed import embed_shard
 from goalward.errors import GoalwardError
 from goalward.executors.shard import Shard
+from goalward.rollouts.twins import twins_between
+from goalward.runs.making.values_of_run import _is_told
 from goalward.stores import fetching, keeping, room
 from goalward.stores.problems import StoreError
+from ray_cluster import needs_ray
 
 
 @pytest.fixture
@@ -124,6 +128,50 @@ def test_a_plan_fetches_no_video_that_is_known_and_few_that_are_not(rollouts, tm
     forget_all(stores)
     PlantedFiles.reset()
     assert outlook._look(store, clips)[:2] == (20, 20)
+    assert not [name for name in PlantedFiles.asked if name.endswith(".mp4")]
+
+
+@needs_ray
+def test_who_asks_a_cluster_fetches_no_video(rollouts, tmp_path, stores, monkeypatch):
+    """What nobody has noted is for the workers to see; what is noted needs none of them."""
+    asked = []
+
+    def nobody(on, desk, *_, most_workers, **__):
+        asked.append(most_workers)
+        raise GoalwardError("there is no cluster")
+
+    monkeypatch.setattr(embed_pieces, "executor_on", nobody)
+    cache = f"planted://{tmp_path}/there"
+    options = {"cache": cache, "device": "cpu"}
+    PlantedFiles.reset()
+    with pytest.raises(GoalwardError, match="there is no cluster"):
+        goalward.embed(rollouts, small_encoder(), on="ray", **options)
+    assert not [name for name in PlantedFiles.asked if name.endswith(".mp4")]
+    wanted = goalward.embed(rollouts[:3], small_encoder(), **options).features
+    forget_all(stores)
+    rollouts = goalward.read(rollouts.sources[0].path, labels="success")
+    PlantedFiles.reset()
+    found = goalward.embed(rollouts[:3], small_encoder(), on="ray", **options).features
+    assert np.array_equal(found, wanted)
+    with pytest.raises(GoalwardError, match="there is no cluster"):
+        goalward.embed(rollouts, small_encoder(), on="ray", **options)
+    assert asked == [4, 1]
+    assert not [name for name in PlantedFiles.asked if name.endswith(".mp4")]
+
+
+def test_copies_are_not_looked_for_in_videos_that_would_be_fetched_for_it(
+    rollouts, tmp_path, stores
+):
+    """Whose networks judge is asked before embedding, which brings and notes them."""
+    notes = FingerprintNotes.of(f"planted://{tmp_path}/there")
+    PlantedFiles.reset()
+    assert not _is_told(rollouts, notes)
+    embedded(rollouts, f"planted://{tmp_path}/there")
+    forget_all(stores)
+    rollouts = goalward.read(rollouts.sources[0].path, labels="success")
+    PlantedFiles.reset()
+    assert _is_told(rollouts, notes)
+    assert len(twins_between(rollouts, rollouts)) == 4
     assert not [name for name in PlantedFiles.asked if name.endswith(".mp4")]
 
 

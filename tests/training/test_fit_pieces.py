@@ -10,6 +10,8 @@ import pytest
 
 from goalward import from_arrays
 from goalward.errors import GoalwardError
+from goalward.executors.local import LocalExecutor
+from goalward.progress import Setbacks
 from goalward.training import fit_pieces
 from goalward.training.fit import train
 from goalward.training.fit_pieces import PIECES, independent_parts, train_on
@@ -143,6 +145,27 @@ def test_pieces_give_the_networks_of_one_process(problem, tmp_path, one_thread):
     assert {now.total_steps for now in heard} == {8}
 
 
+def test_pieces_that_fail_are_told_beside_how_far_it_is(problem, tmp_path, one_thread, monkeypatch):
+    """One is tried again, from when it failed to when it is done."""
+
+    class Shaky(LocalExecutor):
+        def results(self, pieces, on_failed=None, on_setbacks=None):
+            for number, result in enumerate(super().results(pieces, on_failed), start=1):
+                if number in (3, 5):
+                    on_setbacks(Setbacks(num_again=int(number == 3)))
+                yield result
+
+    def shaky(on, build, num_workers, **_):
+        return Shaky(build, num_workers)
+
+    monkeypatch.setattr(fit_pieces, "executor_on", shaky)
+    heard = []
+    train_on("local", *problem, **options(tmp_path) | {"on_progress": heard.append})
+    again = [(now.steps, now.setbacks.num_again) for now in heard]
+    wanted = [(steps, int(steps in (3, 4))) for steps in range(9)]
+    assert again == [*wanted[:3], (2, 1), *wanted[3:5], (4, 0), *wanted[5:]]
+
+
 def test_means_of_many_features_do_not_depend_on_the_company(one_thread):
     """Pieces have one set of episodes each; all of them together have several."""
     rng = np.random.default_rng(1)
@@ -198,10 +221,11 @@ def test_a_cluster_needs_a_folder(problem):
 def test_a_cluster_that_loses_a_node_trains_the_same_networks(tmp_path, one_thread):
     here = fit(rollouts(), "mc", seeds=6, device="cpu", checkpoint=tmp_path / "a", **NUMBERS)
     with two_nodes() as cluster:
+        lost = []
 
         def lose_one(now):
-            if now.steps == 1:
-                lose_a_node(cluster)
+            if now.steps == 1 and not lost:
+                lost.append(lose_a_node(cluster))
 
         there = fit(
             rollouts(),

@@ -179,6 +179,7 @@ def evaluate_command(
                 "--plan is of a training, and by --values nothing is trained; leave one of them out"
             )
         told = {"standard_horizon": standard_horizon, "hindsight": hindsight}
+        told |= {"scores": scores or (), "policy": policy, "truth": truth}
         _print_plan(path, asked | told)
         return
     if tracker is not None:

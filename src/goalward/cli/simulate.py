@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from goalward.cli.console import error_console, plain
-from goalward.progress import progress_bar
+from goalward.progress import PieceBar, Setbacks, progress_bar
 
 if TYPE_CHECKING:
     from goalward.executors.shard import Shard
@@ -112,13 +111,26 @@ def simulate_command(
     share = None if shard is None else Shard.of(shard)
     try:
         with _Bars() as bars:
-            if share is not None:
+            if share is not None and not was_finished:
                 done = simulate_shard(
-                    plan, data_set, share, num_workers=workers, on=on, on_progress=bars.update
+                    plan,
+                    data_set,
+                    share,
+                    num_workers=workers,
+                    on=on,
+                    on_progress=bars.update,
+                    on_setbacks=bars.met,
                 )
                 console.print(plain(_share_in_words(done, share, out)), soft_wrap=True)
                 return
-            settings = simulate(plan, data_set, num_workers=workers, on=on, on_progress=bars.update)
+            settings = simulate(
+                plan,
+                data_set,
+                num_workers=workers,
+                on=on,
+                on_progress=bars.update,
+                on_setbacks=bars.met,
+            )
     except KeyboardInterrupt:
         console.print(plain("stopped: the same command goes on where it was"), soft_wrap=True)
         raise
@@ -132,7 +144,7 @@ class _Bars:
 
     def __init__(self) -> None:
         self._phase = ""
-        self._update: Callable[[int, int], None] = lambda done, total: None
+        self._bar: PieceBar | None = None
         self._shown = ExitStack()
 
     def __enter__(self) -> _Bars:
@@ -145,8 +157,13 @@ class _Bars:
         if phase != self._phase:
             self._shown.close()
             self._phase = phase
-            self._update = self._shown.enter_context(progress_bar(phase))
-        self._update(done, total)
+            self._bar = self._shown.enter_context(progress_bar(phase))
+        if self._bar is not None:
+            self._bar(done, total)
+
+    def met(self, setbacks: Setbacks) -> None:
+        if self._bar is not None:
+            self._bar.met(setbacks)
 
 
 def _share_in_words(done: ShareDone, shard: Shard, out: Path) -> str:

@@ -11,6 +11,7 @@ from goalward.errors import GoalwardError
 from goalward.leftovers import sweep
 from goalward.locks import alone_in
 from goalward.progress import progress_bar
+from goalward.rollouts.findings import counted
 from goalward.urls import check_here
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def truth_command(
             with progress_bar("futures", unit="futures") as update:
                 update(done, total)
                 shared = [data_set.simulation_folder]
-                for job, steps in measure(jobs, stage, workers, on, shared):
+                for job, steps in measure(jobs, stage, workers, on, shared, update.met):
                     file.add(job, steps)
                     done += len(steps)
                     update(done, total)
@@ -185,11 +186,12 @@ def _tell(truth: FrameTruth, rollouts: int, frames: int, out: Path) -> None:
         return
     counts = truth.num_branches
     least, most = int(counts.min()), int(counts.max())
-    span = f"{least}" if least == most else f"{least} to {most}"
+    span = counted(range(most), "future")
+    span = span if least == most else f"{least} to {span}"
     there = truth.more_time_success().mean.mean()
     text = (
-        f"truth of {truth.num_frames} frames, {span} futures each, of which {100 * there:.0f} % "
-        f"reach the goal within {truth.cap} frames: {out}"
+        f"truth of {counted(range(truth.num_frames), 'frame')}, {span} each, of which "
+        f"{100 * there:.0f} % reach the goal within {truth.cap} frames: {out}"
     )
     if int(counts.sum()) < frames * rollouts:
         text += f" ({int(counts.sum())} of {frames * rollouts} futures: the same command goes on)"

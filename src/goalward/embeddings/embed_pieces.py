@@ -17,8 +17,9 @@ from goalward.embeddings.embed_report import EmbedProgress, EmbedReport
 from goalward.embeddings.encoders import Encoder, find_encoder
 from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import executor_on
-from goalward.executors.piece import PiecesFailed
+from goalward.executors.piece import Failure, PiecesFailed
 from goalward.files import check_folder
+from goalward.progress import Setbacks
 from goalward.rollouts.frames import ArrayFrames, FrameSource, innermost
 from goalward.stores.place import StoredPath
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     import torch
 
     from goalward.embeddings.cache.filling import LoadedEncoder
+    from goalward.executors.local import LocalExecutor
+    from goalward.executors.on_ray import RayExecutor
 
 # Enough for all decoders beside a GPU, few enough that a lost worker loses little.
 _MOST_CLIPS = 16
@@ -116,16 +119,16 @@ class _Pieces(Iterator[EmbedClips]):
     """Clips a few at a time; those of a piece that failed come again, one by one."""
 
     waiting: deque[EmbedClips]
-    problems: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
 
     def __next__(self) -> EmbedClips:
         if not self.waiting:
             raise StopIteration
         return self.waiting.popleft()
 
-    def failed(self, piece: EmbedClips, problem: str) -> None:
+    def failed(self, piece: EmbedClips, failure: Failure) -> None:
         if len(piece.clips) == 1:
-            self.problems.append(problem)
+            self.failures.append(failure)
         else:
             self.waiting.extend(EmbedClips((clip,)) for clip in piece.clips)
 
@@ -143,8 +146,9 @@ def embed_on(
 ) -> None:
     """Have the clips embedded on a cluster; afterwards `work` knows what became of all of them.
 
-    A clip that cannot be decoded leaves its episode out, as everywhere. One that takes its worker
-    down again and again is an error, when all the others are done.
+    What the cache has needs no cluster: where it has everything, none is started. A clip that
+    cannot be decoded leaves its episode out, as everywhere. One that takes its worker down again
+    and again is an error, when all the others are done.
     """
     for clip in clips:
         if _is_in_memory(clip.frames):
@@ -154,46 +158,54 @@ def embed_on(
             )
     folder = work.store.folder.absolute()
     check_folder(folder)
-    total = sum(clip.frames.num_frames for clip in clips)
-    reasons: dict[str, str] = {}
-    frames = 0
-    num_gpus = 0.0 if device == "cpu" else None
-    desk = Desk(encoder, folder, device, batch_size)
-    executor = executor_on(
-        on,
-        desk,
-        num_workers,
-        most_workers=len(clips),
-        # What lies in a store every machine fetches for itself.
-        shared=[] if isinstance(folder, StoredPath) else [folder],
-        read_from=read_from,
-        num_gpus=num_gpus,
-    )
-    with executor:
-        pieces = _Pieces(deque(_cut(clips, executor.num_workers)))
-
-        def tell() -> None:
-            work.on_progress(EmbedProgress("embedding", frames, total, len(pieces.problems)))
-
-        def on_failed(piece: EmbedClips, problem: str) -> None:
-            pieces.failed(piece, problem)
-            tell()
-
-        # The first piece may take minutes.
-        tell()
-        for _, done in executor.results(pieces, on_failed):
-            work.fingerprints |= done.fingerprints
-            work.intact |= done.intact
-            work.report.add(done.report)
-            reasons |= {left.episode_id: left.reason for left in done.report.left_out}
-            frames += done.report.num_frames
-            tell()
-    if pieces.problems:
-        raise PiecesFailed(pieces.problems, len(clips) - len(pieces.problems))
+    if left := work.take_cached(clips):
+        executor = executor_on(
+            on,
+            Desk(encoder, folder, device, batch_size),
+            num_workers,
+            most_workers=len(left),
+            # What lies in a store every machine fetches for itself.
+            shared=[] if isinstance(folder, StoredPath) else [folder],
+            read_from=read_from,
+            num_gpus=0.0 if device == "cpu" else None,
+        )
+        with executor:
+            _have_done(executor, left, work, len(clips))
     # In the order of the episodes, not in that of the workers.
-    for clip in clips:
-        if clip.episode_id in reasons:
-            work.leave_out(clip.episode_id, reasons[clip.episode_id])
+    order = {clip.episode_id: position for position, clip in reversed(list(enumerate(clips)))}
+    work.report.left_out.sort(key=lambda out: order[out.episode_id])
+
+
+def _have_done(
+    executor: "LocalExecutor[EmbeddingDesk] | RayExecutor[EmbeddingDesk]",
+    left: Sequence[EpisodeClip],
+    work: ClipWork,
+    num_clips: int,
+) -> None:
+    pieces = _Pieces(deque(_cut(left, executor.num_workers)))
+    num_again = 0
+
+    def tell() -> None:
+        so_far, total = work.report.num_frames, work.total_frames
+        setbacks = Setbacks(len(pieces.failures), num_again)
+        work.on_progress(EmbedProgress("embedding", so_far, total, setbacks))
+
+    def on_setbacks(now: Setbacks) -> None:
+        nonlocal num_again
+        num_again = now.num_again
+        tell()
+
+    # The first piece may take minutes.
+    tell()
+    for _, done in executor.results(pieces, pieces.failed, on_setbacks):
+        work.fingerprints |= done.fingerprints
+        work.intact |= done.intact
+        work.report.add(done.report)
+        for out in done.report.left_out:
+            work.leave_out(out.episode_id, out.reason)
+        tell()
+    if pieces.failures:
+        raise PiecesFailed(pieces.failures, num_clips - len(pieces.failures))
 
 
 def _cut(clips: Sequence[EpisodeClip], num_workers: int) -> Iterator[EmbedClips]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from goalward.progress import NO_SETBACKS, Setbacks
 from goalward.rollouts.findings import LeftOut
 
 
@@ -15,8 +16,8 @@ class EmbedProgress:
     stage: str
     frames: int
     total_frames: int
-    # Clips given up so far, where workers of a cluster embed.
-    num_failed: int = 0
+    # Where workers of a cluster embed; what failed is counted clip by clip.
+    setbacks: Setbacks = NO_SETBACKS
 
 
 OnEmbedProgress = Callable[[EmbedProgress], None]

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from goalward.errors import GoalwardError, argument, speaking_of_flags, speaks_of_flags
 from goalward.executors.piece import Answer, Piece, answer_to, in_words
 from goalward.executors.tries import OnFailed, Tries
+from goalward.progress import OnSetbacks
 
 # Sums over several threads are rounded as many ways: results must not depend on the machine.
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -89,17 +90,18 @@ class LocalExecutor(Generic[Station]):
         self,
         pieces: Iterator[Piece[Station, Result]],
         on_failed: OnFailed | None = None,
+        on_setbacks: OnSetbacks | None = None,
     ) -> Generator[tuple[Piece[Station, Result], Result]]:
         """Pieces and what became of them, as they finish.
 
         A piece whose worker dies is tried again; one that failed by trouble of the machine is tried
         by another worker. What fails is told to `on_failed`, or named in an error when all others
-        are done.
+        are done. `on_setbacks` hears how many there are of both.
         """
         self._fill_up()
         busy: dict[Connection, tuple[_Worker, Piece[Station, Result]]] = {}
         try:
-            yield from self._results(Tries(pieces, on_failed), busy)
+            yield from self._results(Tries(pieces, on_failed, on_setbacks), busy)
         finally:
             # Those still at work when nobody wants the rest: the next pieces are not theirs.
             self._end([worker for worker, _ in busy.values()])

@@ -23,6 +23,7 @@ from goalward.executors.piece import Answer, Piece
 from goalward.executors.ray_cluster import connected, imported_ray, in_one_line
 from goalward.executors.seen import Marks, check_seen, marks_in
 from goalward.executors.tries import MOST_TRIES, OnFailed, Tries
+from goalward.progress import OnSetbacks
 
 Station = TypeVar("Station")
 Result = TypeVar("Result")
@@ -105,10 +106,11 @@ class RayExecutor(Generic[Station]):
         self,
         pieces: Iterator[Piece[Station, Result]],
         on_failed: OnFailed | None = None,
+        on_setbacks: OnSetbacks | None = None,
     ) -> Generator[tuple[Piece[Station, Result], Result]]:
         """As those of `LocalExecutor`; trouble of a machine is tried again on another."""
         self._fill_up()
-        tries = Tries(pieces, on_failed)
+        tries = Tries(pieces, on_failed, on_setbacks)
         busy: dict[Any, tuple[_Worker, Piece[Station, Result]]] = {}
         alone_since = time.monotonic()
         try:

@@ -2,6 +2,7 @@
 
 import hashlib
 import pickle
+import re
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ AnyStation = TypeVar("AnyStation", contravariant=True)
 AnyResult = TypeVar("AnyResult", covariant=True)
 # How libraries written in Rust say so, without an OSError.
 _DISK_IS_FULL = "(os error 28)"
+_PATH = re.compile(r"\S*/\S*")
 # So many pieces that failed are named in an error; the others are counted.
 _NUM_NAMED = 5
 
@@ -54,12 +56,14 @@ class Answer:
     """What a worker says of a piece: its result, or the problem.
 
     `is_passing`: another machine, or the same one later, may do better (a full disk, a lost mount).
-    The problem does not name the piece: who gets the answer knows which it was.
+    The problem does not name the piece: who gets the answer knows which it was. `machine` is the
+    name of the one in trouble, where there are several.
     """
 
     result: Any = None
     problem: str | None = None
     is_passing: bool = False
+    machine: str = ""
 
 
 def answer_to(told: bytes, station: Any) -> Answer:
@@ -107,13 +111,63 @@ def in_words(error: Exception) -> str:
     return f"{text} ({Path(place.filename).name}, line {place.lineno})"
 
 
-class PiecesFailed(GoalwardError):
-    """Some pieces could not be done; all others are."""
+@dataclass(frozen=True)
+class Failure:
+    """A piece that was tried in vain, and why.
 
-    def __init__(self, problems: Sequence[str], num_done: int) -> None:
-        text = "; ".join(problems[:_NUM_NAMED])
-        if len(problems) > _NUM_NAMED:
-            text += f"; and {len(problems) - _NUM_NAMED} others"
+    >>> print(Failure("episode 7", "no space left", machine="node3", num_tries=2))
+    episode 7: no space left, on node3, 2 times
+    """
+
+    piece: str
+    problem: str
+    is_passing: bool = False
+    machine: str = ""
+    num_tries: int = 1
+
+    def __str__(self) -> str:
+        on = f", on {self.machine}" if self.machine else ""
+        times = f", {self.num_tries} times" if self.num_tries > 1 else ""
+        return f"{self.piece}: {self.problem}{on}{times}"
+
+    @property
+    def trouble(self) -> str:
+        """The problem, but that a full disk is one trouble, whichever file had no room."""
+        return _PATH.sub("", self.problem) if self.is_passing else self.problem
+
+
+class PiecesFailed(GoalwardError):
+    """Some pieces could not be done; all others are. What several met is said once."""
+
+    def __init__(self, failures: Sequence[Failure], num_done: int) -> None:
+        by_trouble: dict[str, list[Failure]] = {}
+        for failure in failures:
+            by_trouble.setdefault(failure.trouble, []).append(failure)
+        told = [_in_one(alike) for alike in list(by_trouble.values())[:_NUM_NAMED]]
+        others = sum(len(alike) for alike in list(by_trouble.values())[_NUM_NAMED:])
+        text = "; ".join([*told, f"and {others} others"] if others else told)
         if num_done:
-            text += f" ({len(problems)} of {len(problems) + num_done} failed, the others are done)"
+            text += f" ({len(failures)} of {len(failures) + num_done} failed, the others are done)"
         super().__init__(text)
+
+
+def _in_one(alike: Sequence[Failure]) -> str:
+    """
+    >>> _in_one([Failure("one", "no space left"), Failure("two", "no space left")])
+    'no space left: 2 pieces (one; two)'
+    """
+    if len(alike) == 1:
+        return str(alike[0])
+    first = alike[0]
+    machines = list(dict.fromkeys(failure.machine for failure in alike if failure.machine))
+    on = f", on {_some(machines, ', ')}" if machines else ""
+    least = min(failure.num_tries for failure in alike)
+    times = f", each tried {least} times" if least > 1 else ""
+    names = _some([failure.piece for failure in alike], "; ")
+    return f"{first.problem}{on}: {len(alike)} pieces{times} ({names})"
+
+
+def _some(names: Sequence[str], between: str) -> str:
+    shown = between.join(names[:_NUM_NAMED])
+    others = len(names) - _NUM_NAMED
+    return f"{shown}{between}and {others} others" if others > 0 else shown

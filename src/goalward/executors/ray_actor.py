@@ -78,7 +78,7 @@ class RayWorker:
         with speaking_of_flags(self._flags):
             answer = answer_to(told, self._station)
         if answer.is_passing:
-            return replace(answer, problem=f"{answer.problem}, on {platform.node()}")
+            return replace(answer, machine=platform.node())
         return answer
 
 

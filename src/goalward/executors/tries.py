@@ -4,10 +4,11 @@ import logging
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from goalward.executors.piece import Answer, PiecesFailed, digest_of
+from goalward.executors.piece import Answer, Failure, PiecesFailed, digest_of
+from goalward.progress import OnSetbacks, Setbacks
 
 # A piece that took down three workers would take down the fourth.
 MOST_TRIES = 3
@@ -18,7 +19,7 @@ _RESTS_AFTER = 2
 _REST_S = 60.0
 
 AnyPiece = TypeVar("AnyPiece")
-OnFailed = Callable[[Any, str], None]
+OnFailed = Callable[[Any, Failure], None]
 _log = logging.getLogger("goalward.executors")
 
 
@@ -36,7 +37,7 @@ AnyWorker = TypeVar("AnyWorker", bound=Worker)
 class _Past:
     """What became of a piece so far."""
 
-    problem: str = ""
+    failure: Failure | None = None
     num_tries: int = 0
     # Those whose machine had trouble with it; who died is not among the living anyway.
     troubled: list[Worker] = field(default_factory=list)
@@ -57,15 +58,22 @@ class Tries(Generic[AnyPiece]):
     minute, while others work.
     """
 
-    def __init__(self, pieces: Iterator[AnyPiece], on_failed: OnFailed | None = None) -> None:
+    def __init__(
+        self,
+        pieces: Iterator[AnyPiece],
+        on_failed: OnFailed | None = None,
+        on_setbacks: OnSetbacks | None = None,
+    ) -> None:
         self._pieces = pieces
         self._again: deque[AnyPiece] = deque()
+        # Of pieces that failed, until they are done or given up.
         self._past: defaultdict[str, _Past] = defaultdict(_Past)
         self._troubles: defaultdict[Worker, int] = defaultdict(int)
         self._rests_until: dict[Worker, float] = {}
-        self._problems: list[str] = []
+        self._failures: list[Failure] = []
         self._failed_in_a_row = 0
         self._on_failed = on_failed
+        self._on_setbacks = on_setbacks
         self.num_done = 0
 
     @property
@@ -106,7 +114,7 @@ class Tries(Generic[AnyPiece]):
             past = self._past_of(piece)
             if worker not in past.troubled and not past.is_better_elsewhere(worker, awake):
                 self._again.remove(piece)
-                _log.warning("%s; it is tried again", past.problem)
+                _log.warning("%s; it is tried again", past.failure)
                 return piece
         return next(self._pieces, None)
 
@@ -114,55 +122,64 @@ class Tries(Generic[AnyPiece]):
         self.num_done += 1
         self._failed_in_a_row = 0
         self._troubles[worker] = 0
-        self._past.pop(_digest(piece), None)
+        if self._past.pop(_digest(piece), None) is not None:
+            self._tell_setbacks()
 
     def lost(self, piece: AnyPiece, how: str) -> None:
         """Its worker died: another one tries, so many times."""
-        self._try_again(piece, f"{piece}: {how}")
+        self._try_again(piece, Failure(str(piece), how))
 
     def not_done(self, piece: AnyPiece, worker: Worker, answer: Answer) -> None:
         """Its worker says why: if that is trouble of the machine, another one tries."""
-        problem = f"{piece}: {answer.problem}"
+        problem = answer.problem or ""
+        failure = Failure(str(piece), problem, answer.is_passing, answer.machine)
         if not answer.is_passing:
-            self._failed(piece, problem)
+            self._failed(piece, failure)
             return
         self._past_of(piece).troubled.append(worker)
         self._troubles[worker] += 1
         if self._troubles[worker] >= _RESTS_AFTER:
             self._rests_until[worker] = time.monotonic() + _REST_S
-        self._try_again(piece, problem)
+        self._try_again(piece, failure)
 
-    def _failed(self, piece: AnyPiece, problem: str) -> None:
+    def _failed(self, piece: AnyPiece, failure: Failure) -> None:
         """It would fail again; the others go on."""
-        self._problems.append(problem)
+        self._past.pop(_digest(piece), None)
+        self._failures.append(failure)
         self._failed_in_a_row += 1
         is_hopeless = self._failed_in_a_row >= _HOPELESS
         if self._on_failed is not None:
-            self._on_failed(piece, problem)
+            self._on_failed(piece, failure)
         else:
             rest = f"{_HOPELESS} in a row: the rest is not tried"
             rest = rest if is_hopeless else "the others go on"
-            _log.warning("%s (%d failed; %s)", problem, len(self._problems), rest)
+            _log.warning("%s (%d failed; %s)", failure, len(self._failures), rest)
+        self._tell_setbacks()
         if is_hopeless:
-            raise PiecesFailed(self._problems, self.num_done)
+            raise PiecesFailed(self._failures, self.num_done)
 
     def end(self) -> None:
         """Name what failed, unless somebody heard of it."""
-        if self._problems and self._on_failed is None:
-            raise PiecesFailed(self._problems, self.num_done)
+        if self._failures and self._on_failed is None:
+            raise PiecesFailed(self._failures, self.num_done)
 
-    def _try_again(self, piece: AnyPiece, why: str) -> None:
+    def _try_again(self, piece: AnyPiece, failure: Failure) -> None:
         past = self._past_of(piece)
-        past.problem = why
+        past.failure = failure
         past.num_tries += 1
         if past.num_tries < MOST_TRIES:
             self._again.append(piece)
+            self._tell_setbacks()
         else:
             self._fail_after(piece, past)
 
     def _fail_after(self, piece: AnyPiece, past: _Past) -> None:
-        times = f", {past.num_tries} times" if past.num_tries > 1 else ""
-        self._failed(piece, past.problem + times)
+        assert past.failure is not None
+        self._failed(piece, replace(past.failure, num_tries=past.num_tries))
+
+    def _tell_setbacks(self) -> None:
+        if self._on_setbacks is not None:
+            self._on_setbacks(Setbacks(len(self._failures), len(self._past)))
 
     def _past_of(self, piece: AnyPiece) -> _Past:
         return self._past[_digest(piece)]

@@ -26,7 +26,7 @@ from goalward.experiments.results import Results
 from goalward.leftovers import sweep
 from goalward.locks import alone_in
 from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth, read_truth
-from goalward.progress import OnProgress, progress_bar
+from goalward.progress import PieceBar, progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted
 from goalward.runs.making.inputs import embed_input, read_input
@@ -153,7 +153,7 @@ def _run(
     workers: Workers,
     progress: bool,
 ) -> Results:
-    updates: dict[str, OnProgress] = {}
+    updates: dict[str, PieceBar] = {}
     with ExitStack() as bar:
 
         def embedded(encoder: str) -> tuple[Rollouts, Rollouts]:
@@ -169,6 +169,7 @@ def _run(
                 shown = progress_bar(f"training {encoder}", is_shown=progress)
                 updates[encoder] = bar.enter_context(shown)
             updates[encoder](now.steps, now.total_steps)
+            updates[encoder].met(now.setbacks)
 
         listener: Callable[[str, TrainingProgress | None], None] = show
         return run_grid(grid, embedded, out, device=device, workers=workers, on_progress=listener)

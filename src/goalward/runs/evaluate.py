@@ -26,12 +26,11 @@ from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import LOCAL, Workers
 from goalward.executors.ray_cluster import one_cluster
 from goalward.files import check_folder, resolved
-from goalward.metrics.truth.frame_truth import FrameTruth, read_truth
+from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.metrics.truth.known_frames import known_frames
 from goalward.rollouts.dataset import Rollouts
-from goalward.run_folder import RunFolder
 from goalward.runs.making.evaluation import Making
-from goalward.runs.making.given import Given, check_apart, data_of, name_of, truth_path_of
+from goalward.runs.making.given import Given, check_apart, data_of, known_truth, name_of
 from goalward.runs.making.held_out import asked_folds, held_out_episodes
 from goalward.runs.making.place import place_alone
 from goalward.runs.making.plan import actual_against, plan_evaluation
@@ -42,6 +41,7 @@ from goalward.runs.making.values_of_run import (
     config_from,
     familiarity_with,
     given_as,
+    learned_from,
     source_run,
 )
 from goalward.runs.run import Run
@@ -129,7 +129,7 @@ def evaluate(
         "policy": policy or name_of(rollouts),
         "standard_horizon": standard_horizon,
         "hindsight": hindsight,
-        "scores": {name: str(resolved(Path(p))) for name, p in named_files(scores).items()},
+        "scores": score_files(scores),
     }
     training = {"seeds": seeds, "preset": preset, "per_task": per_task, "folds": folds}
     training |= {"overrides": overrides, "split_seed": split_seed, "test_fraction": test_fraction}
@@ -145,9 +145,7 @@ def evaluate(
     recorded = given.read(rollouts, progress)
     if source is not None:
         check_alike(source, recorded, given)
-    truth_path = truth_path_of(rollouts, truth)
-    known = truth if isinstance(truth, FrameTruth) else None
-    known = read_truth(truth_path) if truth_path is not None else known
+    truth_path, known = known_truth(rollouts, truth)
     settings = RunSettings(
         evaluation=config,
         data=data_of(rollouts, recorded, truth_path),
@@ -162,7 +160,8 @@ def evaluate(
         ),
     )
     with one_cluster(), place_alone(Path(out), settings, replace=replace) as place:
-        check_evaluation(recorded, config, place.folder, device=device, truth=known)
+        check_evaluation(recorded, config, device=device, truth=known)
+        check_folder(place.folder.path)
         # Not before what can be wrong without torch was looked for.
         from goalward.values.stored_fit import is_fitted
 
@@ -172,6 +171,9 @@ def evaluate(
             plan = plan_evaluation(recorded, config, embedding=given.embedding, device=device)
             plan.tell()
             plan.check()
+        learned = None
+        if source is not None:
+            learned = learned_from(source, recorded, given, progress)
         started = time.monotonic()
         featured = given.embed(recorded, device, progress, workers)
         embedding_s = time.monotonic() - started
@@ -186,8 +188,8 @@ def evaluate(
         elif force:
             remove_made(place.folder)
         near = None
-        if source is not None:
-            near = familiarity_with(source, featured, given, device, progress)
+        if source is not None and learned is not None:
+            near = familiarity_with(source, learned, featured, given, device, progress)
         work = Making(
             place.folder, settings, featured, known, device, progress, place.passed, near, workers
         )
@@ -228,6 +230,13 @@ def config_of(
     )
 
 
+def score_files(
+    scores: str | Path | Mapping[str, str | Path] | Sequence[str | Path],
+) -> dict[str, str]:
+    """Name -> whole path, as settings keep it."""
+    return {name: str(resolved(Path(path))) for name, path in named_files(scores).items()}
+
+
 def named_methods(methods: str | Sequence[str]) -> tuple[str, ...]:
     """Each method once, groups by their members.
 
@@ -248,15 +257,14 @@ def usual_folds(methods: Sequence[str]) -> int:
 def check_evaluation(
     rollouts: Rollouts,
     config: EvaluationConfig,
-    folder: RunFolder,
     *,
     device: str | None = None,
     truth: FrameTruth | None = None,
 ) -> None:
-    """Say now what would end an evaluation later; needs outcomes, not features.
+    """Say now what would end an evaluation later; needs outcomes, not features, and writes nothing.
 
-    Embedding may take hours: a method that does not exist, episodes that cannot be split, a
-    device or a folder that is not there should not wait for it.
+    Embedding may take hours: a method that does not exist, episodes that cannot be split, scores
+    or a device that are not there should not wait for it.
     """
     # torch takes seconds to import: not before the rollouts are read, and found wanting or not.
     from goalward.devices import chosen_device
@@ -275,4 +283,3 @@ def check_evaluation(
     read_all_scores(config.scores, rollouts.ids, rollouts.lengths.tolist())
     if truth is not None:
         known_frames(truth, rollouts, held_out_episodes(folds, len(rollouts)))
-    check_folder(folder.path)

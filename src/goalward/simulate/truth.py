@@ -16,6 +16,7 @@ from typing import Any
 
 from goalward.errors import GoalwardError
 from goalward.executors.choice import LOCAL, executor_on
+from goalward.progress import OnSetbacks
 from goalward.seeds import generator
 from goalward.simulate.policies.policy import Policy
 from goalward.simulate.recording.trace import Trace, steps_from
@@ -183,6 +184,7 @@ def measure(
     num_workers: int | None = 1,
     on: str = LOCAL,
     shared: Sequence[Path] = (),
+    on_setbacks: OnSetbacks | None = None,
 ) -> Generator[tuple[BranchJob, StepsOfBranches]]:
     """Do all jobs, in as many processes, and give each with its steps when it is done.
 
@@ -194,6 +196,6 @@ def measure(
     if jobs:
         executor = executor_on(on, make_stage, num_workers, most_workers=len(jobs), shared=shared)
         with executor as workers:
-            for job, steps in workers.results(iter(jobs)):
+            for job, steps in workers.results(iter(jobs), on_setbacks=on_setbacks):
                 assert isinstance(job, BranchJob)
                 yield job, steps

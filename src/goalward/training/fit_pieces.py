@@ -18,6 +18,7 @@ import torch
 from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import executor_on
 from goalward.files import check_folder
+from goalward.progress import Setbacks
 from goalward.training.fit import train
 from goalward.training.frames.task_codes import TaskCodes
 from goalward.training.frames.training_frames import TrainingFrames
@@ -148,17 +149,27 @@ def train_on(
     )
     pieces = (part.piece(numbers, device, tasks) for part in parts.values())
     nets: list[Nets] = []
-    with executor:
+    everything = [run for group in groups for run in group]
+    now = _progress(everything, nan, 0, len(parts))
+
+    def tell(change: TrainingProgress) -> None:
+        nonlocal now
+        now = change
         if on_progress is not None:
-            # The first piece may take minutes.
-            everything = [run for group in groups for run in group]
-            on_progress(_progress(everything, nan, 0, len(parts)))
-        for done, (_, name) in enumerate(executor.results(pieces), start=1):
+            on_progress(now)
+
+    def on_setbacks(setbacks: Setbacks) -> None:
+        tell(replace(now, setbacks=setbacks))
+
+    with executor:
+        # The first piece may take minutes.
+        tell(now)
+        for done, (_, name) in enumerate(executor.results(pieces, None, on_setbacks), 1):
             found = parts[name].trained(frames, numbers, tasks)
             nets += found
-            if on_progress is not None:
-                trained_runs = [run for one in found for run in one.runs]
-                on_progress(_progress(trained_runs, _last_loss(found[-1]), done, len(parts)))
+            trained_runs = [run for one in found for run in one.runs]
+            told = _progress(trained_runs, _last_loss(found[-1]), done, len(parts))
+            tell(replace(told, setbacks=now.setbacks))
     trained = [replace(_joined(group, nets), fingerprint=origin) for group in groups]
     for index, of_group in enumerate(trained):
         checkpoint.finish(index, of_group)

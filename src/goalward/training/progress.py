@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from goalward.progress import NO_SETBACKS, Setbacks
 from goalward.training.methods.hyperparameters import Hyperparameters
 from goalward.training.problem import Problem
 from goalward.training.runs import NetRun
@@ -25,6 +26,8 @@ class TrainingProgress:
     total_steps: int
     loss: float
     held_out_loss: float | None
+    # Where workers of a cluster train.
+    setbacks: Setbacks = NO_SETBACKS
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rollout_files.lerobot import make_episode, write_lerobot
+from rollout_files.vision_models import write_model
 
 import goalward
 from goalward import GoalwardError, write_features
@@ -105,6 +107,52 @@ def test_what_a_run_learned_from_as_a_whole_is_refused(tmp_path):
     with pytest.raises(GoalwardError, match="values=: .*run learned from all of these episodes"):
         evaluate(rollouts(24), tmp_path / "again", values=run)
     assert not (tmp_path / "again").exists()
+
+
+def write_cameras(path, seeds):
+    return write_lerobot(path, [make_episode(6, seed=n, success=n % 2 == 0) for n in seeds])
+
+
+@pytest.fixture
+def seen_by_camera(tmp_path, monkeypatch):
+    """Rollouts with a camera and no features, and a run of them."""
+    monkeypatch.setenv("GOALWARD_CACHE", str(tmp_path / "cache"))
+    path = write_cameras(tmp_path / "rollouts", range(8))
+    model = str(write_model(tmp_path / "model", "clip"))
+    options = {"methods": "mc", "seeds": 1, "folds": 1, "encoder": model, "device": "cpu"}
+    return path, evaluate(path, tmp_path / "run", **options, **TINY)
+
+
+def test_it_is_refused_before_anything_is_embedded(seen_by_camera, tmp_path, monkeypatch):
+    """A data set that holds what the networks learned from, and nothing else."""
+    _, run = seen_by_camera
+    learned = [episode.id for episode in run.episodes if not episode.held_out]
+    again = write_cameras(tmp_path / "again", map(int, learned))
+    monkeypatch.setattr(Given, "embed", lambda *_, **__: pytest.fail("embedded for nothing"))
+    with pytest.raises(GoalwardError, match="run learned from all of these episodes"):
+        evaluate(again, tmp_path / "judged", values=run)
+    assert not (tmp_path / "judged").exists()
+
+
+def test_an_episode_left_out_later_is_no_copy(seen_by_camera, tmp_path, monkeypatch):
+    """What is left after embedding counts: here only what the networks learned from."""
+    path, run = seen_by_camera
+    learned = [episode.id for episode in run.episodes if not episode.held_out]
+    embed = Given.embed
+    monkeypatch.setattr(
+        Given,
+        "embed",
+        lambda self, rollouts, *o, **k: embed(self, rollouts, *o, **k).filter(
+            lambda episode: episode.id in kept
+        ),
+    )
+    kept = learned
+    with pytest.raises(GoalwardError, match="run learned from all of these episodes"):
+        evaluate(path, tmp_path / "again", values=run)
+    kept = [episode.id for episode in run.episodes][:-1]
+    found = evaluate(path, tmp_path / "again", values=run).familiarity
+    assert found is not None
+    assert found.copies == tuple(name for name in learned if name in kept)
 
 
 @pytest.mark.parametrize("name", ["networks/nets-0.safetensors", "training_log.csv"])

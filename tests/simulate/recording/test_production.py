@@ -312,8 +312,8 @@ def test_a_policy_that_never_succeeds_cannot_be_balanced(tmp_path):
 def test_an_error_in_an_episode_names_it(tmp_path):
     plan = Plan.of("ball", policy="clumsy", episodes=20, size=SIZE)
     problem = (
-        r"task ball, policy clumsy, episode number \d+: "
-        r"ValueError: the ball fell off the table \(ball_world.py, line \d+\)"
+        r"ValueError: the ball fell off the table \(ball_world.py, line \d+\): \d pieces "
+        r"\(task ball, policy clumsy, episode number \d+; "
     )
     with pytest.raises(GoalwardError, match=problem):
         simulate(plan, SimulatedDataSet(tmp_path / "clumsy"), num_workers=1)

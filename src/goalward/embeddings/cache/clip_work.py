@@ -1,9 +1,11 @@
 """Clips on their way into the cache: known by what their frames are, encoded where missing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from goalward.embeddings.cache.encoder_cache import DamagedEntry, EncoderCache, Wanted
 from goalward.embeddings.cache.fingerprint_notes import FingerprintNotes
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from goalward.embeddings.cache.filling import LoadedEncoder
 
 _NUM_READERS = 4
+# So many clips from all over the data set are looked up before the others.
+_NUM_TRIED = 16
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,41 @@ class ClipWork:
         self.report.num_frames = before + here
         return wanted
 
+    def take_cached(self, clips: Sequence[EpisodeClip]) -> list[EpisodeClip]:
+        """Take what is in the cache, until a clip is missing; what is left is given back.
+
+        Clips from all over the data set come first: where much is missing it is known at once, and
+        little is read here that others would read at the same time. No video of a store is fetched.
+        """
+        self.total_frames = sum(clip.frames.num_frames for clip in clips)
+        taken: set[int] = set()
+        for positions in _looks(len(clips)):
+            new = [position for position in positions if position not in taken]
+            found = self._cached_among([clips[position] for position in new])
+            taken.update(position for position, there in zip(new, found, strict=True) if there)
+            if not all(found):
+                break
+        return [clip for position, clip in enumerate(clips) if position not in taken]
+
+    def _cached_among(self, clips: Sequence[EpisodeClip]) -> list[bool]:
+        """Which are in the cache, or cannot be read; the others count as not looked at."""
+        notes = FingerprintNotes.beside(self.store)
+        notes.take([clip.frames for clip in clips])
+        is_known = [notes.knows(clip.frames) for clip in clips]
+        wanted = self.fingerprinted([c for c, known in zip(clips, is_known, strict=True) if known])
+        self._missing(wanted)
+        missing: set[tuple[str, str]] = set()
+        for clip in wanted:
+            if clip.fingerprint in self.intact:
+                self.report.num_from_cache += clip.frames.num_frames
+            else:
+                self.report.num_frames -= clip.frames.num_frames
+                missing.add((clip.episode_id, clip.camera))
+        return [
+            known and (clip.episode_id, clip.camera) not in missing
+            for clip, known in zip(clips, is_known, strict=True)
+        ]
+
     def leave_out(self, episode_id: str, reason: str) -> None:
         if all(left.episode_id != episode_id for left in self.report.left_out):
             self.report.left_out.append(LeftOut(episode_id, told_by_url(reason)))
@@ -135,6 +174,15 @@ class ClipWork:
                 self.store.touch(clip.fingerprint)
                 self.intact.add(clip.fingerprint)
         return list(missing.values())
+
+
+def _looks(num_clips: int) -> Iterator[Sequence[int]]:
+    """Positions to look at together: some of all, then all in order, twice as many each time."""
+    yield np.random.default_rng(0).permutation(num_clips)[:_NUM_TRIED].tolist()
+    start, size = 0, _NUM_TRIED
+    while start < num_clips:
+        yield range(start, min(start + size, num_clips))
+        start, size = start + size, 2 * size
 
 
 def _fingerprint(clip: EpisodeClip, notes: FingerprintNotes) -> str | RolloutError:

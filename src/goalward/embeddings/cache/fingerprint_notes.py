@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from goalward.embeddings.cache.encoder_cache import EncoderCache
+from goalward.embeddings.cache.encoder_cache import EncoderCache, cache_folder
 from goalward.files import write_text
 from goalward.rollouts.frames import FrameSource, innermost
 from goalward.rollouts.video.reading import VideoFrames
@@ -31,6 +31,10 @@ class FingerprintNotes:
     def beside(cls, store: EncoderCache) -> "FingerprintNotes":
         return cls(store.folder.parents[1] / _ROOM)
 
+    @classmethod
+    def of(cls, cache: str | Path | None = None) -> "FingerprintNotes":
+        return cls(cache_folder(cache) / _ROOM)
+
     def take(self, clips: Sequence[FrameSource]) -> None:
         """Tell frames what they are, as far as somebody has noted it."""
         stored = [(frames, state) for frames, state in map(_stored, clips) if state]
@@ -40,6 +44,11 @@ class FingerprintNotes:
             noted = self._noted(state)
             if noted is not None:
                 frames.note(noted)
+
+    def knows(self, clip: FrameSource) -> bool:
+        """Whether it can be told what the frames are, and nothing is fetched for it."""
+        _, state = _stored(clip)
+        return not is_in_store(clip) or (state is not None and self._noted(state) is not None)
 
     def leave(self, clip: FrameSource) -> None:
         """Note what frames are, for others."""

@@ -15,7 +15,7 @@ from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import HERE, Workers
 from goalward.files import resolved
 from goalward.metrics.truth import BRANCHES_SUFFIX
-from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth
+from goalward.metrics.truth.frame_truth import TRUTH_FILE, FrameTruth, read_truth
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.embedded import DEMO, is_embedded, located
 from goalward.runs.making.inputs import (
@@ -158,6 +158,16 @@ def truth_path_of(
         words = "%s: is not there, though its truth was measured or begun: values are not compared "
         _log.warning(words + "with it; `goalward truth` makes it of what was measured", usual)
     return None
+
+
+def known_truth(
+    rollouts: Rollouts | str | Path, truth: FrameTruth | str | Path | None
+) -> tuple[Path | None, FrameTruth | None]:
+    """The truth that values are held against, if there is one, and its file if it has one."""
+    path = truth_path_of(rollouts, truth)
+    if path is not None:
+        return path, read_truth(path)
+    return None, truth if isinstance(truth, FrameTruth) else None
 
 
 def data_of(given: Rollouts | str | Path, rollouts: Rollouts, truth: Path | None) -> RunData:

@@ -128,7 +128,8 @@ def _embedding_bars(is_shown: bool) -> Generator[OnEmbedProgress]:
 
         def show(now: EmbedProgress) -> None:
             update = show_reading if now.stage == "reading" else show_embedding
-            update(now.frames, now.total_frames, now.num_failed)
+            update(now.frames, now.total_frames)
+            update.met(now.setbacks)
 
         yield show
 

@@ -5,7 +5,7 @@ What cannot fit is refused here, with the remedy, and not after an hour.
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,13 @@ from goalward.embeddings.encoders import DEFAULT_ENCODER
 from goalward.embeddings.outlook import EmbeddingOutlook, embedding_outlook
 from goalward.errors import GoalwardError, argument
 from goalward.memory import free_bytes, size_words
+from goalward.metrics.truth.frame_truth import FrameTruth
 from goalward.progress import duration
 from goalward.rollouts.clocks import Clocks, clocks_of
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.episode import Outcome
 from goalward.rollouts.findings import counted, some_of
-from goalward.runs.making.given import Given, name_of
+from goalward.runs.making.given import Given, known_truth, name_of
 from goalward.runs.making.notices import notices_of
 from goalward.training.methods.efforts import numbers_of
 
@@ -239,13 +240,17 @@ def plan(
     embedding: Mapping[str, Any] | None = None,
     reading: Mapping[str, Any] | None = None,
     device: str | None = None,
+    scores: str | Path | Mapping[str, str | Path] | Sequence[str | Path] = (),
+    policy: str | None = None,
+    truth: FrameTruth | str | Path | None = None,
     progress: bool = True,
     **options: Any,
 ) -> Plan:
     """What `goalward.evaluate` with these options would do and take, without doing it.
 
     `options` are those of `evaluate` that say what is learned: methods, effort, seeds, folds,
-    per_task, preset, and any hyper-parameter by its name.
+    per_task, preset, and any hyper-parameter by its name. What `evaluate` would refuse (scores or
+    a truth of other episodes, a method that does not exist) is refused here, and nothing written.
 
     >>> import numpy as np
     >>> import goalward
@@ -255,12 +260,15 @@ def plan(
     >>> found.num_episodes, found.num_networks, found.fits
     (8, 20, True)
     """
-    from goalward.runs.evaluate import config_of
+    from goalward.runs.evaluate import check_evaluation, config_of, score_files
 
     given = Given(dict(reading or {}), {"encoder": encoder, **(embedding or {})})
-    known = {known.name for known in fields(EvaluationConfig)} - {"overrides"}
-    told = {name: value for name, value in options.items() if name in known}
-    overrides = {name: value for name, value in options.items() if name not in known}
-    config = config_of(policy=name_of(rollouts), overrides=overrides, **told)
+    own = {field.name for field in fields(EvaluationConfig)} - {"overrides"}
+    told = {name: value for name, value in options.items() if name in own}
+    overrides = {name: value for name, value in options.items() if name not in own}
+    told |= {"policy": policy or name_of(rollouts), "scores": score_files(scores)}
+    config = config_of(overrides=overrides, **told)
     recorded = given.read(rollouts, progress)
+    _, known = known_truth(rollouts, truth)
+    check_evaluation(recorded, config, device=device, truth=known)
     return plan_evaluation(recorded, config, embedding=given.embedding, device=device)

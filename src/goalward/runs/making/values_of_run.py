@@ -8,15 +8,18 @@ import dataclasses
 import hashlib
 import logging
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from goalward.config import EvaluationConfig
+from goalward.embeddings.cache.fingerprint_notes import FingerprintNotes
 from goalward.embeddings.learned_frames import LearnedFrames, read_learned_frames
 from goalward.errors import GoalwardError, argument
 from goalward.files import resolved, written_whole
 from goalward.metrics.familiarity import Familiarity, familiarity, learned_frames
+from goalward.progress import progress_bar
 from goalward.rollouts.dataset import Rollouts
 from goalward.rollouts.findings import counted, some_of
 from goalward.rollouts.twins import twins_between
@@ -138,8 +141,47 @@ def copy_networks(source: RunFolder, to: RunFolder) -> list[Path]:
     return [copy for _, copy in pairs]
 
 
+@dataclass(frozen=True)
+class LearnedFrom:
+    """The episodes that networks learned from, where they can be read, and which of the new ones
+    are among them; None where that can be told only when all videos are here."""
+
+    recorded: Rollouts | None
+    problem: str = ""
+    copies: tuple[str, ...] | None = None
+
+
+def learned_from(source: Run, rollouts: Rollouts, given: Given, progress: bool) -> LearnedFrom:
+    """Before hours of embedding: an error if the networks learned from all of these episodes.
+
+    What episodes are is known by their bytes and their motion; features are not needed for it.
+    """
+    try:
+        recorded = _recorded(source)
+    except (GoalwardError, OSError) as error:
+        return LearnedFrom(None, str(error))
+    notes = FingerprintNotes.of(given.embedding.get("cache"))
+    if not (_is_told(rollouts, notes) and _is_told(recorded, notes)):
+        return LearnedFrom(recorded)
+    copies = _learned_copies(source, rollouts, recorded, progress)
+    _check_some_are_new(source, rollouts, copies)
+    return LearnedFrom(recorded, copies=copies)
+
+
+def _is_told(rollouts: Rollouts, notes: FingerprintNotes) -> bool:
+    """Whether no video has to be fetched to know what its frames are."""
+    clips = [clip for episode in rollouts for clip in episode.cameras.values()]
+    notes.take(clips)
+    return all(map(notes.knows, clips))
+
+
 def familiarity_with(
-    source: Run, rollouts: Rollouts, given: Given, device: str | None, progress: bool
+    source: Run,
+    known: LearnedFrom,
+    rollouts: Rollouts,
+    given: Given,
+    device: str | None,
+    progress: bool,
 ) -> Familiarity | None:
     """How far episodes lie from those that the networks learned from; None where nobody can say.
 
@@ -147,19 +189,20 @@ def familiarity_with(
     their embeddings are in the cache as a rule.
     """
     assert rollouts.features is not None
-    recorded, learned = None, None
+    problem = known.problem
     try:
-        recorded = _recorded(source)
-        learned = _learned_frames(source, recorded, given, device, progress)
+        learned = _learned_frames(source, known.recorded, given, device, progress)
     except (GoalwardError, OSError) as error:
+        problem = str(error)
         learned = _learned_frames(source, None, given, device, progress)
+    if problem:
         unknown = "whether some of these episodes are among those learned from"
         if learned is None:
             unknown = (
                 "how far these episodes lie from those learned from, and whether some are among "
                 "them,"
             )
-        _log.warning("%s is not known: %s", unknown, error)
+        _log.warning("%s is not known: %s", unknown, problem)
     if learned is None:
         return None
     sizes = learned.num_features, rollouts.features.shape[1]
@@ -170,9 +213,22 @@ def familiarity_with(
         )
     name = str(source.folder.path)
     found = familiarity(learned, rollouts.features, rollouts.episode_ends, rollouts.ids, name)
-    if recorded is None:
+    if known.recorded is None:
         return dataclasses.replace(found, copies_known=False)
-    return dataclasses.replace(found, copies=_learned_copies(source, rollouts, recorded))
+    copies = known.copies
+    if copies is None:
+        copies = _learned_copies(source, rollouts, known.recorded, progress)
+    # Some may have been left out meanwhile.
+    there = set(rollouts.ids)
+    copies = tuple(name for name in copies if name in there)
+    _check_some_are_new(source, rollouts, copies)
+    if copies:
+        words = (
+            "%s learned from %s of these, so their values are optimistic, and they do not count as "
+            "held out: %s"
+        )
+        _log.warning(words, source.folder.path, counted(copies), some_of(copies))
+    return dataclasses.replace(found, copies=copies)
 
 
 def _recorded(source: Run) -> Rollouts:
@@ -198,25 +254,25 @@ def _learned_frames(
     return learned_frames(embedded.features, embedded.episode_ends)
 
 
-def _learned_copies(source: Run, rollouts: Rollouts, recorded: Rollouts) -> tuple[str, ...]:
+def _learned_copies(
+    source: Run, rollouts: Rollouts, recorded: Rollouts, progress: bool
+) -> tuple[str, ...]:
     """Episodes that the networks learned from: their values know how they ended."""
     (fold,) = folds_of_others(len(rollouts), source.settings.evaluation.folds)
     judges = fold.subset
-    copies = tuple(
+    with progress_bar("looking for copies", is_shown=progress) as update:
+        pairs = twins_between(rollouts, recorded, update)
+    return tuple(
         rollouts.ids[twins.first]
-        for twins in twins_between(rollouts, recorded)
+        for twins in pairs
         # What these networks held out is as good as new; of own folds some learned from each.
         if judges == OWN_FOLDS_NAME or source.episodes[twins.second].fold != judges
     )
+
+
+def _check_some_are_new(source: Run, rollouts: Rollouts, copies: Sequence[str]) -> None:
     if len(copies) == len(rollouts):
         raise GoalwardError(
             f"{argument('values')}: {source.folder.path} learned from all of these episodes, and "
             "has its own values of them, by networks that never saw them"
         )
-    if copies:
-        words = (
-            "%s learned from %s of these, so their values are optimistic, and they do not count as "
-            "held out: %s"
-        )
-        _log.warning(words, source.folder.path, counted(copies), some_of(copies))
-    return copies

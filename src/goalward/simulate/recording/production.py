@@ -15,10 +15,11 @@ from goalward.errors import GoalwardError, argument
 from goalward.executors.choice import LOCAL, executor_on
 from goalward.executors.local import LocalExecutor
 from goalward.executors.on_ray import RayExecutor
-from goalward.executors.piece import PiecesFailed
+from goalward.executors.piece import Failure, PiecesFailed
 from goalward.executors.shard import Shard
 from goalward.leftovers import sweep
 from goalward.locks import HeldByOther
+from goalward.progress import OnSetbacks
 from goalward.simulate.recording.beginning import check_same, checked_versions, settings_of
 from goalward.simulate.recording.data_set import (
     Plan,
@@ -53,10 +54,11 @@ def simulate(
     num_workers: int | None = None,
     on: str = LOCAL,
     on_progress: OnProgress = lambda phase, done, total: None,
+    on_setbacks: OnSetbacks | None = None,
 ) -> SimulationSettings:
     """Make the data set, or what is missing of it, by processes here or `on` a Ray cluster.
 
-    `on_progress` hears of the phases "episodes" and "pictures".
+    `on_progress` hears of the phases "episodes" and "pictures", `on_setbacks` of what failed.
     """
     if data_set.is_finished:
         check_same(data_set, plan)
@@ -69,11 +71,11 @@ def simulate(
         remove_leftovers(data_set)
         with _workers(plan, data_set, num_workers, on) as workers:
             world, settings = _begun(workers, plan, data_set, versions)
-            successes = _run_episodes(workers, plan, data_set, on_progress)
+            successes = _run_episodes(workers, plan, data_set, on_progress, on_setbacks)
             _check_enough(successes, plan, data_set)
             chosen = chosen_numbers(successes, plan)
             drawn = list(enumerate(chosen))
-            pictures = _draw(workers, drawn, settings, world, data_set, on_progress)
+            pictures = _draw(workers, drawn, settings, world, data_set, on_progress, on_setbacks)
         # Numbers beyond the last one taken were run or not as workers had time.
         natural = [successes[number] for number in range(chosen[-1] + 1)]
         settings = replace(settings, natural_successes=sum(natural), natural_attempts=len(natural))
@@ -89,6 +91,7 @@ def simulate_shard(
     num_workers: int | None = None,
     on: str = LOCAL,
     on_progress: OnProgress = lambda phase, done, total: None,
+    on_setbacks: OnSetbacks | None = None,
 ) -> ShareDone:
     """Run a share of the episodes and draw what can be drawn; `simulate` makes the rest of it.
 
@@ -103,12 +106,12 @@ def simulate_shard(
         sweep(data_set.path, below=True)
         with _workers(plan, data_set, num_workers, on) as workers:
             world, settings = _begun(workers, plan, data_set, versions)
-            successes = _run_episodes(workers, plan, data_set, on_progress, shard)
+            successes = _run_episodes(workers, plan, data_set, on_progress, on_setbacks, shard)
             if plan.balanced:
                 successes |= _finished_episodes(plan, data_set)
             chosen = chosen_numbers(successes, plan) if plan.balanced else range(plan.episodes)
             drawn = [(index, number) for index, number in enumerate(chosen) if shard.has(index)]
-            _draw(workers, drawn, settings, world, data_set, on_progress)
+            _draw(workers, drawn, settings, world, data_set, on_progress, on_setbacks)
     return ShareDone(sum(map(shard.has, successes)), len(drawn))
 
 
@@ -142,11 +145,12 @@ def _run_episodes(
     plan: Plan,
     data_set: SimulatedDataSet,
     on_progress: OnProgress,
+    on_setbacks: OnSetbacks | None,
     shard: Shard | None = None,
 ) -> dict[int, bool]:
     """Whether each episode succeeded, by number, until all that are wanted are among them."""
     successes = _finished_episodes(plan, data_set, shard)
-    failed: list[str] = []
+    failed: list[Failure] = []
 
     def is_enough() -> bool:
         if failed and plan.balanced:
@@ -171,7 +175,7 @@ def _run_episodes(
         on_progress("episodes", balanced if plan.balanced else len(successes), plan.episodes)
 
     tell()
-    found = workers.results(pieces(), lambda _, problem: failed.append(problem))
+    found = workers.results(pieces(), lambda _, failure: failed.append(failure), on_setbacks)
     for piece, success in found:
         assert isinstance(piece, SimulateEpisode)
         successes[piece.number] = success
@@ -226,6 +230,7 @@ def _draw(
     world: WorldFacts,
     data_set: SimulatedDataSet,
     on_progress: OnProgress,
+    on_setbacks: OnSetbacks | None,
 ) -> list[Mapping[str, PictureColours]]:
     """The videos of all cameras, and of each episode the colours in them by camera.
 
@@ -247,7 +252,7 @@ def _draw(
     on_progress("pictures", 0, len(pieces))
     # Results come as workers are done, not in the order of episodes.
     found: dict[str, Mapping[str, PictureColours]] = {}
-    for piece, colours in workers.results(iter(pieces)):
+    for piece, colours in workers.results(iter(pieces), on_setbacks=on_setbacks):
         found[str(piece)] = colours
         on_progress("pictures", len(found), len(pieces))
     return [found[str(piece)] for piece in pieces]
