@@ -267,7 +267,8 @@ def summary_text(rows: list[dict[str, Any]]) -> str:
         )
     tasks = {name: here for name, here in by_world.items() if f"{name}_fresh" not in by_world}
     fresh = {name: here for name, here in tasks.items() if _task(name) not in DEVELOPED_ON}
-    means = [_means_text("all tasks", tasks), _means_text("tasks not developed on", fresh)]
+    groups = {"all tasks": tasks, "tasks not developed on": fresh}
+    means = [_means_text(words, found) for words, found in groups.items() if found]
     return "\n".join([*values, "", *chances, "", *means, ""])
 
 

@@ -3,8 +3,8 @@
     goalward simulate pick --out rollouts/train --episodes 200 --balanced --seed 6 --every 4
     goalward simulate pick --out rollouts/test --episodes 100 --balanced --seed 7 --every 4
     goalward truth rollouts/test --frames 150 --rollouts 4
-    python case_studies/truth/pictures.py rollouts --out fits
-    python case_studies/truth/pictures.py rollouts --out fits --table
+    python case_studies/truth/from_pictures.py rollouts --out fits
+    python case_studies/truth/from_pictures.py rollouts --out fits --table
 
 The first call of the script fits `lambda-returns` and the paper's methods with five seeds to each
 kind of input (minutes on a GPU, hours on two cores) and stores what they say of all test frames;
