@@ -88,7 +88,7 @@ def fill_cache(
         finished += more
         on_frames(finished + filled.num_by_others)
 
-    is_much = sum(wanted.frames.num_frames for wanted in missing) >= _WORTH_PROCESSES
+    num_missing = sum(wanted.frames.num_frames for wanted in missing)
     writes: deque[Future[None]] = deque()
     with (
         closing(_SharedQueue(store, missing, filled)) as queue,
@@ -101,7 +101,7 @@ def fill_cache(
                 queue,
                 runner,
                 num_decoders=num_decoders(loaded.device),
-                in_processes=loaded.device.type != "cpu" and finished == 0 and is_much,
+                in_processes=in_processes(loaded.device, num_missing - finished),
                 on_frames=count,
             )
             with closing(clips):
@@ -120,6 +120,17 @@ def fill_cache(
 def num_decoders(device: torch.device) -> int:
     """One decoder keeps a CPU encoder busy, and then one clip is under way at a time."""
     return 1 if device.type == "cpu" else min(os.cpu_count() or 1, _MAX_DECODERS)
+
+
+def in_processes(device: torch.device, num_frames: int) -> bool:
+    """Whether processes decode, which is faster where there is enough to do.
+
+    >>> in_processes(torch.device("cpu"), 10**6), in_processes(torch.device("cuda"), 10**6)
+    (False, True)
+    >>> in_processes(torch.device("cuda"), 1000)
+    False
+    """
+    return device.type != "cpu" and num_frames >= _WORTH_PROCESSES
 
 
 def _write(
