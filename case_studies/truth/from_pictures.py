@@ -98,10 +98,10 @@ def main() -> None:
     if not options.table:
         fit_kinds(read_sides(options.folder, options.kinds), options.out, options.seeds)
         return
-    test = goalward.read(options.folder / "test", cameras=())
+    train, test = (goalward.read(options.folder / name, cameras=()) for name in ("train", "test"))
     truth = read_truth(options.folder / "test" / "truth.parquet")
     for kind in options.kinds:
-        world = world_of(kind, test, test, truth)
+        world = world_of(kind, train, test, truth)
         numbers = numbers_of(Judged(world, options.out))
         print(world_text(world.name, numbers))
 
