@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -137,6 +138,18 @@ def test_where_no_process_can_be_started_threads_decode(
     found = encoded([video(tmp_path, 0), video(tmp_path, 1)], in_processes=True)
     assert [clip.error for clip in found.values()] == [None, None]
     assert "no process can be started to decode videos (exit code 1)" in caplog.text
+
+
+def test_files_of_the_current_folder_are_no_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    source = video(tmp_path, 0)
+    (tmp_path / "av.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [path for path in sys.path if path])
+    found = encoded([source], in_processes=True)
+    assert found[0].error is None
+    assert "no process can be started" not in caplog.text
 
 
 def test_elsewhere_threads_decode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -50,7 +50,8 @@ class DecoderProcess:
             self._memory = mmap.mmap(memory, SLOTS * SLOT_BYTES)
             search = os.pathsep.join(path for path in sys.path if path)
             self._process = subprocess.Popen(
-                [sys.executable, "-m", _PROGRAM, str(theirs.fileno()), str(memory)],
+                # -P: files of the current folder are not taken for modules.
+                [sys.executable, "-P", "-m", _PROGRAM, str(theirs.fileno()), str(memory)],
                 pass_fds=(theirs.fileno(), memory),
                 env={**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONPATH": search},
                 stdin=subprocess.DEVNULL,
