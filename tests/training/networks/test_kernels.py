@@ -47,38 +47,36 @@ def test_layer_norm_and_gelu_with_their_gradients(shape):
         torch.testing.assert_close(fused, plain, rtol=1e-4, atol=2e-5)
 
 
+def stepped(weight, first, second, gradient, copy, count=3.0):
+    """Weight, moments and copy after a step, by plain torch and by the kernel."""
+    step, rate = torch.tensor(count, device=DEVICE), torch.tensor(1e-2, device=DEVICE)
+    sets = [[tensor.clone() for tensor in (weight, first, second, copy)] for _ in range(2)]
+    adam.adam_step_with_copy(sets[0][0], gradient, *sets[0][1:3], step, rate, sets[0][3])
+    betas = (adam.BETA_1, adam.BETA_2)
+    kernels.adam_step_with_copy(
+        sets[1][0], gradient, *sets[1][1:3], step, rate, sets[1][3], betas, adam.EPSILON
+    )
+    return sets
+
+
 @pytest.mark.parametrize("count", [1.0, 3.0, 5000.0])
 def test_a_step_of_adam(count):
     weight, first = drawn(3, 10, 77), 0.1 * drawn(3, 10, 77, seed=1)
     second, gradient = drawn(3, 10, 77, seed=2) ** 2 + 0.1, drawn(3, 10, 77, seed=3)
-    step, rate = torch.tensor(count, device=DEVICE), torch.tensor(1e-2, device=DEVICE)
-    sets = [[tensor.clone() for tensor in (weight, first, second)] for _ in range(2)]
-    copies = [torch.empty_like(weight, dtype=torch.float32) for _ in range(2)]
-    adam.adam_step_with_copy(sets[0][0], gradient, *sets[0][1:], step, rate, copies[0])
-    betas = (adam.BETA_1, adam.BETA_2)
-    kernels.adam_step_with_copy(
-        sets[1][0], gradient, *sets[1][1:], step, rate, copies[1], betas, adam.EPSILON
-    )
-    for plain, fused in zip([*sets[0], copies[0]], [*sets[1], copies[1]], strict=True):
+    by_torch, by_kernel = stepped(weight, first, second, gradient, torch.zeros_like(weight), count)
+    for plain, fused in zip(by_torch, by_kernel, strict=True):
         torch.testing.assert_close(fused, plain, rtol=1e-5, atol=1e-5)
 
 
 def test_a_step_of_adam_where_the_copy_has_more_rows():
-    weight, step = drawn(3, 10, 77), torch.tensor(3.0, device=DEVICE)
-    rate = torch.tensor(1e-2, device=DEVICE)
+    weight, ones = drawn(3, 10, 77), torch.ones(3, 10, 77, device=DEVICE)
     wide = value_net.product_copy(weight, torch.float32)
-    gradient = drawn(*wide.shape, seed=3)
-    sets = [[weight.clone(), *(torch.ones_like(weight) for _ in range(2))] for _ in range(2)]
-    copies = [wide.clone() for _ in range(2)]
-    adam.adam_step_with_copy(sets[0][0], gradient, *sets[0][1:], step, rate, copies[0])
-    betas = (adam.BETA_1, adam.BETA_2)
-    kernels.adam_step_with_copy(
-        sets[1][0], gradient, *sets[1][1:], step, rate, copies[1], betas, adam.EPSILON
-    )
-    for plain, fused in zip([*sets[0], copies[0]], [*sets[1], copies[1]], strict=True):
+    by_torch, by_kernel = stepped(weight, ones, ones, drawn(*wide.shape, seed=3), wide)
+    for plain, fused in zip(by_torch, by_kernel, strict=True):
         torch.testing.assert_close(fused, plain, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(copies[1][:, :10], sets[1][0])
-    assert (copies[1][:, 10:] == 0).all()
+    after, *_, copy = by_kernel
+    torch.testing.assert_close(copy[:, :10], after)
+    assert (copy[:, 10:] == 0).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32], ids=str)
