@@ -33,7 +33,6 @@ _PATIENCE_S = 600.0
 _LOOK_AGAIN_S = 1.0
 # Who is not there by then may never get room.
 _COMES_WITHIN_S = 60.0
-_BREATH_S = 2.0
 _log = logging.getLogger("goalward.executors")
 
 
@@ -216,8 +215,6 @@ class RayExecutor(Generic[Station]):
         except self._ray.exceptions.RayError as error:
             problem = f"no worker can be started: {in_one_line(error)}"
             is_told_at_once = False
-            # Ray may take a moment to see that a machine is gone, and would start the next one there.
-            time.sleep(_BREATH_S if worker.num_starts < MOST_TRIES else 0.0)
         if problem is None:
             self._was_anyone_ready = True
             self._idle.append(worker)
